@@ -1,0 +1,99 @@
+//! A drive: what is opened once and measured through lanes, and how it is introduced in a report.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+use crate::target::{Geometry, Target};
+
+/// What a workload needs of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Lanes that will be driven at once, each from one thread.
+    pub lanes: u32,
+    /// I/Os in flight on one lane at most.
+    pub depth: u32,
+    /// The longest I/O, in bytes.
+    pub length_max: u32,
+}
+
+/// Something that can be measured.
+pub trait Drive {
+    /// What it is.
+    fn identity(&self) -> Identity;
+
+    /// What its lanes will say of it.
+    fn geometry(&self) -> Geometry;
+
+    /// Lanes that may be open at once: 1 for a simulated drive, whose single clock serves everyone.
+    fn lanes_max(&self) -> u32;
+
+    /// Opens `need.lanes ≤ lanes_max` lanes for one workload. Dropping them gives up what they hold, after the
+    /// last I/O in flight has ended. The drive keeps its state and its clock.
+    ///
+    /// # Errors
+    /// The lab failed.
+    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault>;
+
+    /// A simulated drive's own books.
+    fn accounting(&self) -> Option<Accounting> {
+        None
+    }
+}
+
+/// A target that one thread drives.
+pub type Lane<'a> = Box<dyn Target + Send + 'a>;
+
+/// What kind of thing a drive is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A folder: our own files in its free space.
+    Folder,
+    /// An existing file.
+    File,
+    /// A block device.
+    Device,
+    /// A simulated drive.
+    Simulated,
+    /// Nothing at all: measures the instrument.
+    Nop,
+}
+
+/// How a drive is introduced in a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Identity {
+    /// As the user names it: a path, or `sim:NAME`.
+    pub name: String,
+    /// What kind of thing it is.
+    pub kind: Kind,
+    /// Maker and model, where known.
+    pub model: Option<String>,
+    /// `io_uring`, `posix`, `nop` or `simulation`: what carries the I/O.
+    pub engine: String,
+    /// Bytes that can be addressed.
+    pub capacity_bytes: u64,
+    /// Smallest unit of address, in bytes.
+    pub block_bytes: u32,
+    /// More that a reader should know, as name and value: file system, state of a simulated drive …
+    pub facts: Vec<(String, String)>,
+    /// What limits the trust in numbers measured here, in sentences.
+    pub caveats: Vec<String>,
+    /// A simulated drive's own books at the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub accounting: Option<Accounting>,
+}
+
+/// Exact counts of a simulated drive since it was made as new.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Accounting {
+    /// Bytes the host has written.
+    pub host_bytes_written: u64,
+    /// Bytes programmed into flash, garbage collection included; for a disk, bytes put on the platters.
+    pub flash_bytes_programmed: u64,
+    /// Erase operations of blocks.
+    pub erases: u64,
+    /// `flash_bytes_programmed / host_bytes_written`; 1 before the first write.
+    pub write_amplification: f64,
+    /// Erased blocks ready to be written.
+    pub free_blocks: u64,
+}

@@ -1,0 +1,34 @@
+//! What the instrument found out about itself before it measured anything else.
+
+use serde::{Deserialize, Serialize};
+
+use crate::target::Clock;
+
+/// The instrument's own limits. On a virtual clock nothing of it enters the numbers, so nothing is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// Version of likenew.
+    pub version: String,
+    /// Whose time the numbers are in.
+    pub clock: Clock,
+    /// What carried the I/O.
+    pub engine: String,
+    /// Measured limits of this machine; absent on a virtual clock.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub calibration: Option<Calibration>,
+}
+
+/// Limits of the instrument on this machine, measured just before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Smallest step between two different readings of the clock, in nanoseconds.
+    pub timer_step_ns: u64,
+    /// I/Os a second against a target that does nothing, one lane, depth 32, every sample recorded.
+    pub nop_iops: f64,
+    /// The instrument's own time for one I/O there, in nanoseconds.
+    pub overhead_ns_per_io: f64,
+    /// Bytes of incompressible data generated a second on one core.
+    pub random_data_bytes_per_s: f64,
+    /// Bytes of data that compresses to a half, generated a second on one core.
+    pub ratio_data_bytes_per_s: f64,
+}

@@ -1,0 +1,173 @@
+//! One I/O: what is asked of a drive, and what came of it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::serde_as_text;
+use crate::units::Nanos;
+
+/// One of a lane's request slots, `0 .. depth`. A slot holds at most one I/O in flight and owns one buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// The slot as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What an I/O does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// Read the range.
+    Read,
+    /// Write the range.
+    Write,
+    /// Tell the drive that the range holds nothing of use (discard, TRIM, deallocate; delete, for a file).
+    Trim,
+    /// Make every write that completed before this one durable; offset and length are zero.
+    Flush,
+}
+
+impl Op {
+    /// Every op, in the order of [`Op::index`].
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+
+    /// `0 .. 4`, for tables by op.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// `read`, `write`, `trim` or `flush`.
+    pub fn name(self) -> &'static str {
+        ["read", "write", "trim", "flush"][self.index()]
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How compressible the bytes of a write are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DataClass {
+    /// All bytes zero.
+    Zero,
+    /// Pseudo-random bytes, fresh for every write: no compressor shortens them.
+    Random,
+    /// Fresh bytes that a lossless compressor shortens to this share of their length, `0 < share < 1`.
+    Ratio(f32),
+}
+
+impl DataClass {
+    /// Compressed length over length: 0 for zeros, 1 for random data.
+    pub fn compressed_share(self) -> f64 {
+        match self {
+            Self::Zero => 0.0,
+            Self::Random => 1.0,
+            Self::Ratio(share) => f64::from(share),
+        }
+    }
+}
+
+impl fmt::Display for DataClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero => f.pad("zero"),
+            Self::Random => f.pad("random"),
+            Self::Ratio(share) => share.fmt(f),
+        }
+    }
+}
+
+impl FromStr for DataClass {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "zero" => return Ok(Self::Zero),
+            "random" => return Ok(Self::Random),
+            _ => {}
+        }
+        match text.parse::<f32>() {
+            Ok(0.0) => Ok(Self::Zero),
+            Ok(1.0) => Ok(Self::Random),
+            Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Ratio(share)),
+            _ => Err(format!(
+                "\"{text}\" is no class of data: write zero, random, or the share 0..1 that the data compresses to, such as 0.5"
+            )),
+        }
+    }
+}
+
+serde_as_text!(DataClass);
+
+/// A request to a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Io {
+    /// The slot that carries it; its buffer is the source of a write and the destination of a read.
+    pub slot: Slot,
+    /// What to do.
+    pub op: Op,
+    /// First byte of the range; a multiple of the target's block.
+    pub offset: u64,
+    /// Bytes; a multiple of the target's block, zero only for a flush.
+    pub length: u32,
+    /// What the bytes of a write are like: a simulated drive that holds no data goes by this alone.
+    pub data: DataClass,
+}
+
+/// How an I/O ended. A drive's error is a result of the measurement, not a failure of the lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Every byte was moved.
+    Done,
+    /// The drive moved this many bytes, fewer than asked.
+    Short(u32),
+    /// The drive refused: the operating system's error number.
+    Error(i32),
+}
+
+impl Outcome {
+    /// Bytes that were moved, of `length` asked.
+    pub fn bytes(self, length: u32) -> u32 {
+        match self {
+            Self::Done => length,
+            Self::Short(bytes) => bytes,
+            Self::Error(_) => 0,
+        }
+    }
+}
+
+/// The end of one accepted I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot, free again.
+    pub slot: Slot,
+    /// When the target saw it end.
+    pub at: Nanos,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_classes_read_back_and_nonsense_does_not() {
+        for text in ["zero", "random", "0.5", "0.25"] {
+            assert_eq!(text.parse::<DataClass>().unwrap().to_string(), text);
+        }
+        for text in ["", "half", "1.5", "-0.1", "NaN", "inf"] {
+            assert!(text.parse::<DataClass>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The laws that every target keeps, as checks that any room's tests can run on any drive.
+//!
+//! 1. Time never goes back, and `wait` never returns early: something has ended, or `until` has come.
+//! 2. Every accepted I/O completes exactly once, on its own slot, not before it left and not after "now".
+//! 3. A rest lasts.
+//! 4. What was written is what is read, where a drive carries data.
+//! 5. The same I/Os on the same simulated drive end at the same times.
+//!
+//! A law that is broken panics and names the law.
+
+use std::collections::HashMap;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::drive::{Drive, Lane, Need};
+use crate::io::{Completion, DataClass, Io, Op, Outcome, Slot};
+use crate::target::{Clock, Geometry, Target};
+use crate::units::Nanos;
+
+const DEPTH: u32 = 8;
+const LENGTH_BLOCKS_MAX: u32 = 8;
+const NEED_BYTES_MIN: u32 = 4096;
+
+/// Holds drives made by `make` to all laws. Each check gets a drive of its own.
+pub fn all<D: Drive>(mut make: impl FnMut() -> D) {
+    completes_everything_once(&mut make(), 1, 2_000);
+    rests(&mut make());
+    keeps_data(&mut make(), 2, 500);
+    if make().geometry().clock == Clock::Virtual {
+        repeats_itself(&mut make, 3, 2_000);
+    }
+}
+
+/// Laws 1 and 2 under seeded random I/O; returns every completion.
+pub fn completes_everything_once(drive: &mut impl Drive, seed: u64, ios: usize) -> Vec<Completion> {
+    let mut lane = open(drive);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut in_flight: HashMap<Slot, (Nanos, Io)> = HashMap::new();
+    let (mut completions, mut done) = (Vec::new(), Vec::new());
+    let mut issued = 0;
+    while issued < ios || !in_flight.is_empty() {
+        let free: Vec<Slot> = (0..DEPTH).map(Slot).filter(|slot| !in_flight.contains_key(slot)).collect();
+        let count = if issued < ios { random.random_range(0..=free.len()) } else { 0 };
+        let batch: Vec<Io> =
+            free[..count].iter().map(|slot| random_io(lane.geometry(), *slot, &mut random)).collect();
+        if !batch.is_empty() {
+            let before = lane.now();
+            let sent = lane.submit(&batch).expect("a lane accepts what fits its geometry");
+            assert!(before <= sent && sent <= lane.now(), "law 1: a batch leaves between before and after");
+            issued += batch.len();
+            in_flight.extend(batch.iter().map(|io| (io.slot, (sent, *io))));
+        }
+        let until = random_until(lane.now(), &mut random, in_flight.is_empty());
+        wait(&mut *lane, until, &mut done);
+        for completion in done.drain(..) {
+            let (sent, io) =
+                in_flight.remove(&completion.slot).expect("law 2: only what is in flight completes, once");
+            assert!(sent <= completion.at, "law 2: an I/O ends after it left");
+            assert!(
+                !matches!(completion.outcome, Outcome::Error(_)),
+                "{io:?} was refused: {:?}",
+                completion.outcome
+            );
+            completions.push(completion);
+        }
+    }
+    let a_little_later = lane.now() + Nanos::from_micros(100);
+    wait(&mut *lane, a_little_later, &mut done);
+    assert!(done.is_empty(), "law 2: nothing completes that was not submitted");
+    completions
+}
+
+/// Law 3: a rest without I/O in flight lasts until its end, and nothing comes of it.
+pub fn rests(drive: &mut impl Drive) {
+    let mut lane = open(drive);
+    let mut done = Vec::new();
+    for _ in 0..3 {
+        let until = lane.now() + Nanos::from_millis(2);
+        wait(&mut *lane, until, &mut done);
+        assert!(lane.now() >= until, "law 3: a rest lasts");
+        assert!(done.is_empty(), "law 3: nothing ends in a rest");
+    }
+}
+
+/// Law 4 on a drive that carries data and may be written; nothing to check on another.
+pub fn keeps_data(drive: &mut impl Drive, seed: u64, rounds: usize) {
+    let geometry = drive.geometry();
+    if !geometry.carries_data || !geometry.writable {
+        return;
+    }
+    let mut lane = open(drive);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut held: HashMap<u64, u8> = HashMap::new();
+    let blocks = (geometry.capacity / u64::from(geometry.block)).min(64);
+    for _ in 0..rounds {
+        let block = random.random_range(0..blocks);
+        let stamp: u8 = random.random();
+        let io = |op| Io {
+            slot: Slot(u32::from(stamp) % DEPTH),
+            op,
+            offset: block * u64::from(geometry.block),
+            length: geometry.block,
+            data: DataClass::Random,
+        };
+        if random.random_bool(0.5) {
+            lane.buffer(io(Op::Write).slot)[..geometry.block as usize].fill(stamp);
+            one(&mut *lane, io(Op::Write));
+            held.insert(block, stamp);
+        } else if let Some(&stamp) = held.get(&block) {
+            one(&mut *lane, io(Op::Read));
+            let read = &lane.buffer(io(Op::Read).slot)[..geometry.block as usize];
+            assert!(read.iter().all(|byte| *byte == stamp), "law 4: block {block} reads back as written");
+        }
+    }
+}
+
+/// Law 5.
+pub fn repeats_itself<D: Drive>(make: &mut impl FnMut() -> D, seed: u64, ios: usize) {
+    let first = completes_everything_once(&mut make(), seed, ios);
+    let second = completes_everything_once(&mut make(), seed, ios);
+    assert_eq!(first, second, "law 5: a simulated drive repeats itself");
+}
+
+fn open<'a>(drive: &'a mut impl Drive) -> Lane<'a> {
+    let length_max = (drive.geometry().block * LENGTH_BLOCKS_MAX).max(NEED_BYTES_MIN);
+    let need = Need { lanes: 1, depth: DEPTH, length_max };
+    drive.lanes(&need).expect("a drive opens its lanes").pop().expect("a drive has a lane")
+}
+
+/// Law 1 around one call of `wait`.
+fn wait(lane: &mut dyn Target, until: Nanos, done: &mut Vec<Completion>) {
+    let before = lane.now();
+    lane.wait(until, done).expect("a lane can be waited for");
+    let now = lane.now();
+    assert!(before <= now, "law 1: time never goes back");
+    assert!(!done.is_empty() || now >= until, "law 1: wait does not return early");
+    assert!(done.iter().all(|completion| completion.at <= now), "law 2: nothing ends in the future");
+    assert!(done.is_sorted_by_key(|completion| completion.at), "law 2: completions come in order of time");
+}
+
+fn one(lane: &mut dyn Target, io: Io) {
+    let mut done = Vec::new();
+    lane.submit(&[io]).expect("a lane accepts what fits its geometry");
+    wait(lane, Nanos::NEVER, &mut done);
+    assert_eq!(done.len(), 1, "law 2: one I/O completes once");
+    assert_eq!(
+        (done[0].slot, done[0].outcome),
+        (io.slot, Outcome::Done),
+        "law 2: {io:?} completes on its slot"
+    );
+}
+
+fn random_io(geometry: &Geometry, slot: Slot, random: &mut Xoshiro256PlusPlus) -> Io {
+    let block = u64::from(geometry.block);
+    let op = match random.random_range(0..8) {
+        0..4 if geometry.writable => Op::Write,
+        4 if geometry.writable && geometry.trims && geometry.boundary.is_none() => Op::Trim,
+        _ => Op::Read,
+    };
+    let room = geometry.boundary.unwrap_or(geometry.capacity).min(geometry.capacity) / block;
+    let blocks = random.random_range(1..=u64::from(LENGTH_BLOCKS_MAX).min(room));
+    let place = random.random_range(0..=room - blocks) * block;
+    let file = geometry
+        .boundary
+        .map_or(0, |boundary| random.random_range(0..geometry.capacity / boundary) * boundary);
+    Io { slot, op, offset: file + place, length: (blocks * block) as u32, data: DataClass::Random }
+}
+
+fn random_until(now: Nanos, random: &mut Xoshiro256PlusPlus, idle: bool) -> Nanos {
+    match random.random_range(0..3) {
+        0 => now,
+        1 if !idle => Nanos::NEVER,
+        _ => now + Nanos(random.random_range(0..200_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::{Identity, Kind};
+    use crate::fault::Fault;
+
+    /// The smallest honest drive: memory, one microsecond an I/O, one after the other. `fault` breaks one law.
+    struct Memory {
+        geometry: Geometry,
+        bytes: Vec<u8>,
+        now: Nanos,
+        fault: Breach,
+    }
+
+    #[derive(Clone, Copy, PartialEq)]
+    enum Breach {
+        None,
+        LosesOne,
+        CompletesTwice,
+        ReturnsEarly,
+        Forgets,
+        Wavers(u64),
+    }
+
+    struct MemoryLane<'a> {
+        drive: &'a mut Memory,
+        buffers: Vec<Vec<u8>>,
+        queue: Vec<Completion>,
+        served: u64,
+    }
+
+    fn memory(fault: Breach) -> Memory {
+        let geometry = Geometry {
+            capacity: 1 << 20,
+            block: 512,
+            boundary: None,
+            writable: true,
+            trims: true,
+            carries_data: true,
+            clock: Clock::Virtual,
+        };
+        Memory { bytes: vec![0; 1 << 20], geometry, now: Nanos::ZERO, fault }
+    }
+
+    impl Drive for Memory {
+        fn identity(&self) -> Identity {
+            Identity {
+                name: "memory".into(),
+                kind: Kind::Simulated,
+                model: None,
+                engine: "memory".into(),
+                capacity_bytes: self.geometry.capacity,
+                block_bytes: self.geometry.block,
+                facts: Vec::new(),
+                caveats: Vec::new(),
+                accounting: None,
+            }
+        }
+
+        fn geometry(&self) -> Geometry {
+            self.geometry.clone()
+        }
+
+        fn lanes_max(&self) -> u32 {
+            1
+        }
+
+        fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+            let buffers = vec![vec![0; need.length_max as usize]; need.depth as usize];
+            Ok(vec![Box::new(MemoryLane { drive: self, buffers, queue: Vec::new(), served: 0 })])
+        }
+    }
+
+    impl Target for MemoryLane<'_> {
+        fn geometry(&self) -> &Geometry {
+            &self.drive.geometry
+        }
+
+        fn now(&self) -> Nanos {
+            self.drive.now
+        }
+
+        fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+            &mut self.buffers[slot.index()]
+        }
+
+        fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+            for io in batch {
+                self.served += 1;
+                let held = &mut self.drive.bytes[io.offset as usize..][..io.length as usize];
+                let buffer = &mut self.buffers[io.slot.index()][..io.length as usize];
+                match io.op {
+                    Op::Read => buffer.copy_from_slice(held),
+                    Op::Write if self.drive.fault == Breach::Forgets && self.served.is_multiple_of(7) => {}
+                    Op::Write => held.copy_from_slice(buffer),
+                    Op::Trim | Op::Flush => {}
+                }
+                let waver = if let Breach::Wavers(by) = self.drive.fault { by } else { 0 };
+                let free = self.queue.last().map_or(self.drive.now, |last| last.at);
+                let completion =
+                    Completion { slot: io.slot, at: free + Nanos(1_000 + waver), outcome: Outcome::Done };
+                match self.drive.fault {
+                    Breach::LosesOne if self.served == 5 => {}
+                    Breach::CompletesTwice if self.served == 5 => self.queue.extend([completion, completion]),
+                    _ => self.queue.push(completion),
+                }
+            }
+            Ok(self.drive.now)
+        }
+
+        fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+            match self.queue.first() {
+                Some(first) if first.at <= until => {
+                    self.drive.now = first.at;
+                    done.push(self.queue.remove(0));
+                }
+                None if until == Nanos::NEVER => panic!("the fake drive would rest for ever"),
+                _ if self.drive.fault == Breach::ReturnsEarly => {}
+                _ => self.drive.now = self.drive.now.max(until),
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_honest_drive_keeps_all_laws() {
+        all(|| memory(Breach::None));
+    }
+
+    #[test]
+    fn each_breach_is_caught() {
+        for breach in [Breach::LosesOne, Breach::CompletesTwice, Breach::ReturnsEarly, Breach::Forgets] {
+            let caught = std::panic::catch_unwind(|| all(|| memory(breach)));
+            assert!(caught.is_err());
+        }
+        let mut seed = 0;
+        let wavering = std::panic::catch_unwind(move || {
+            repeats_itself(
+                &mut || {
+                    seed += 1;
+                    memory(Breach::Wavers(seed))
+                },
+                1,
+                100,
+            );
+        });
+        assert!(wavering.is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! The words of likenew: what a drive, an I/O, a workload, a sample and a verdict are.
+//!
+//! Every other room imports this one and this one imports none of ours. It holds data types, the contracts
+//! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
+//! estimates anything.
+
+pub mod drive;
+pub mod fault;
+pub mod instrument;
+pub mod io;
+pub mod laws;
+pub mod mix;
+pub mod place;
+pub mod plan;
+pub mod procedure;
+pub mod recorder;
+pub mod region;
+pub mod sample;
+pub mod segment;
+pub mod size;
+pub mod tally;
+pub mod target;
+pub mod units;
+pub mod until;
+pub mod verdict;
+pub mod windows;
+pub mod workload;

@@ -1,0 +1,74 @@
+//! The contract of a question: what to run next, and what the evidence says.
+
+use crate::drive::Identity;
+use crate::plan::Plan;
+use crate::segment::Segment;
+use crate::target::Geometry;
+use crate::verdict::Findings;
+use crate::workload::Workload;
+
+/// What a question is and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// As typed on the command line.
+    pub name: &'static str,
+    /// The question it answers.
+    pub question: &'static str,
+    /// What it writes and what that may destroy.
+    pub writes: &'static str,
+    /// Its manual page, in Markdown.
+    pub manual: &'static str,
+}
+
+/// What a procedure asks for next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Run this and ask again.
+    Run(Workload),
+    /// There is enough to judge.
+    Enough,
+}
+
+/// How a folder is laid out as a drive before it is opened: so many files, back to back in address order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Number of files.
+    pub files: u32,
+    /// Bytes of each.
+    pub file_bytes: u64,
+}
+
+/// All that is known when a procedure is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// What was asked.
+    pub plan: Plan,
+    /// What is measured.
+    pub identity: Identity,
+    /// How it is addressed.
+    pub geometry: Geometry,
+    /// What has been run so far, in order.
+    pub segments: Vec<Segment>,
+}
+
+/// A question to a drive. Holds its settings and nothing else: what to do next and what to conclude follow from the
+/// evidence alone, so a run can be resumed and judged again from its folder.
+pub trait Procedure {
+    /// What it asks and costs.
+    fn card(&self) -> &'static Card;
+
+    /// How a folder has to be laid out for it; other targets ignore this.
+    fn layout(&self) -> Layout;
+
+    /// Bytes it will write at most, as far as can be said before it starts.
+    fn bytes_written_max(&self) -> u64;
+
+    /// What to run next.
+    ///
+    /// # Errors
+    /// A sentence, when the plan does not fit this drive.
+    fn next(&self, evidence: &Evidence) -> Result<Step, String>;
+
+    /// What the evidence says; it may be incomplete.
+    fn judge(&self, evidence: &Evidence) -> Findings;
+}

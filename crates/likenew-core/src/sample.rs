@@ -1,0 +1,39 @@
+//! One measured I/O: the product of every run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::io::{Op, Outcome};
+use crate::units::Nanos;
+
+/// What one I/O was, when it was due, left and ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Index of the stream in its workload.
+    pub stream: u16,
+    /// What it did.
+    pub op: Op,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Bytes asked for.
+    pub length: u32,
+    /// First byte of the range.
+    pub offset: u64,
+    /// When its pace wanted it to leave. A closed pace wants it at once, so there this equals `sent`.
+    pub due: Nanos,
+    /// When it left.
+    pub sent: Nanos,
+    /// When it ended.
+    pub done: Nanos,
+}
+
+impl Sample {
+    /// `done − due`: what a user waits, queueing before a late departure included.
+    pub fn latency(&self) -> Nanos {
+        self.done.since(self.due)
+    }
+
+    /// Bytes that were moved.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.outcome.bytes(self.length))
+    }
+}

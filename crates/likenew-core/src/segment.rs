@@ -1,0 +1,336 @@
+//! What one workload came to, in constant memory.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::drive::Accounting;
+use crate::io::{Op, Outcome};
+use crate::recorder::{Recorder, Stop};
+use crate::sample::Sample;
+use crate::tally::{Latencies, Tally};
+use crate::target::Health;
+use crate::units::Nanos;
+use crate::windows::Windows;
+use crate::workload::Workload;
+
+/// The record of one workload: enough to judge it again without the drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Segment {
+    /// What was run.
+    pub workload: Workload,
+    /// When it began on the drive's clock.
+    pub began: Nanos,
+    /// When its last I/O ended on the drive's clock.
+    pub ended: Nanos,
+    /// Why it ended.
+    pub stop: Stop,
+    /// One for each operation of each stream that occurred, by stream, then op.
+    pub tallies: Vec<Tally>,
+    /// Along time since `began`, in nanoseconds.
+    pub seconds: Windows,
+    /// Along bytes moved since `began`.
+    pub gigabytes: Windows,
+    /// The slowest I/Os, slowest first; at most [`Segment::SLOWEST_MAX`].
+    pub slowest: Vec<Sample>,
+    /// The first I/Os that the drive refused; at most [`Segment::REFUSED_MAX`]. All are counted in the tallies.
+    pub refused: Vec<Sample>,
+    /// Before the first I/O.
+    pub health_before: Health,
+    /// After the last one.
+    pub health_after: Health,
+    /// A simulated drive's own books after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
+}
+
+impl Segment {
+    /// How many of the slowest I/Os are kept one by one.
+    pub const SLOWEST_MAX: usize = 32;
+    /// How many of the refused I/Os are kept one by one.
+    pub const REFUSED_MAX: usize = 16;
+
+    /// From the start to the end of the last I/O.
+    pub fn elapsed(&self) -> Nanos {
+        self.ended - self.began
+    }
+
+    /// Bytes moved by this operation, over all streams.
+    pub fn bytes(&self, op: Op) -> u64 {
+        self.of(op).map(|tally| tally.bytes).sum()
+    }
+
+    /// I/Os of this operation, over all streams.
+    pub fn ios(&self, op: Op) -> u64 {
+        self.of(op).map(|tally| tally.ios).sum()
+    }
+
+    /// I/Os that the drive refused or cut short.
+    pub fn errors(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.errors + tally.short).sum()
+    }
+
+    /// All operations together, as one.
+    pub fn total(&self) -> Tally {
+        let mut total = Tally::new(0, Op::Read);
+        self.tallies.iter().for_each(|tally| total.merge(tally));
+        total
+    }
+
+    /// One operation over all streams, as one.
+    pub fn total_of(&self, op: Op) -> Tally {
+        let mut total = Tally::new(0, op);
+        self.of(op).for_each(|tally| total.merge(tally));
+        total
+    }
+
+    /// Bytes a second over the whole of it; 0 of nothing.
+    pub fn bytes_per_s(&self) -> f64 {
+        let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
+        per_second(bytes, self.elapsed())
+    }
+
+    /// I/Os a second over the whole of it; 0 of nothing.
+    pub fn iops(&self) -> f64 {
+        let ios: u64 = self.tallies.iter().map(|tally| tally.ios).sum();
+        per_second(ios, self.elapsed())
+    }
+
+    /// Latencies of all operations together.
+    pub fn latencies(&self) -> Latencies {
+        self.total().latency
+    }
+
+    fn of(&self, op: Op) -> impl Iterator<Item = &Tally> {
+        self.tallies.iter().filter(move |tally| tally.op == op)
+    }
+}
+
+fn per_second(count: u64, span: Nanos) -> f64 {
+    if span == Nanos::ZERO { 0.0 } else { count as f64 / span.as_secs_f64() }
+}
+
+/// The recorder of one lane that makes a [`Segment`].
+pub struct SegmentRecorder {
+    tallies: Vec<[Option<Box<Tally>>; Op::ALL.len()]>,
+    seconds: Windows,
+    gigabytes: Windows,
+    slowest: Slowest,
+    refused: Vec<Sample>,
+    errors_left: u64,
+    began: Nanos,
+    ended: Nanos,
+    bytes: u64,
+}
+
+/// So many I/Os that the drive refuses are taken as results before a workload is given up.
+const ERRORS_MAX: u64 = 100;
+/// Width of the windows along time and along bytes.
+const WINDOW_NS: u64 = 1_000_000_000;
+const WINDOW_BYTES: u64 = 1 << 30;
+
+impl Default for SegmentRecorder {
+    fn default() -> Self {
+        Self {
+            tallies: Vec::new(),
+            seconds: Windows::new(WINDOW_NS),
+            gigabytes: Windows::new(WINDOW_BYTES),
+            slowest: Slowest::default(),
+            refused: Vec::new(),
+            errors_left: ERRORS_MAX,
+            began: Nanos::ZERO,
+            ended: Nanos::ZERO,
+            bytes: 0,
+        }
+    }
+}
+
+impl Recorder for SegmentRecorder {
+    fn begin(&mut self, workload: &Workload, at: Nanos) {
+        self.tallies.resize_with(workload.streams.len(), Default::default);
+        (self.began, self.ended) = (at, at);
+    }
+
+    fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
+        let mut flow = ControlFlow::Continue(());
+        for sample in samples {
+            let tally = &mut self.tallies[usize::from(sample.stream)][sample.op.index()];
+            tally.get_or_insert_with(|| Box::new(Tally::new(sample.stream, sample.op))).add(sample);
+            let (bytes, latency) = (sample.bytes(), sample.latency());
+            self.seconds.add(sample.done.since(self.began).0, bytes, latency, sample.done);
+            self.gigabytes.add(self.bytes, bytes, latency, sample.done);
+            self.bytes += bytes;
+            self.slowest.add(sample, latency);
+            if let Outcome::Error(errno) = sample.outcome {
+                flow = self.refuse(sample, errno);
+            }
+        }
+        flow
+    }
+
+    fn end(&mut self, at: Nanos) {
+        self.ended = at;
+    }
+}
+
+impl SegmentRecorder {
+    #[cold]
+    fn refuse(&mut self, sample: &Sample, errno: i32) -> ControlFlow<Stop> {
+        if self.refused.len() < Segment::REFUSED_MAX {
+            self.refused.push(*sample);
+        }
+        self.errors_left = self.errors_left.saturating_sub(1);
+        if self.errors_left == 0 || !is_about_the_medium(errno) {
+            return ControlFlow::Break(Stop::Failed { op: sample.op, offset: sample.offset, errno });
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The records of all lanes as one segment.
+    pub fn join(lanes: Vec<Self>, workload: &Workload, stop: Stop) -> Segment {
+        let mut lanes = lanes.into_iter();
+        let mut whole = lanes.next().expect("a workload has at least one lane");
+        for lane in lanes {
+            whole.merge(lane);
+        }
+        Segment {
+            workload: workload.clone(),
+            began: whole.began,
+            ended: whole.ended,
+            stop,
+            tallies: whole.tallies.into_iter().flatten().flatten().map(|tally| *tally).collect(),
+            seconds: whole.seconds,
+            gigabytes: whole.gigabytes,
+            slowest: whole.slowest.sorted(),
+            refused: whole.refused,
+            health_before: Health::default(),
+            health_after: Health::default(),
+            accounting: None,
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (mine, theirs) in self.tallies.iter_mut().zip(other.tallies) {
+            for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                match (mine.as_mut(), theirs) {
+                    (Some(mine), Some(theirs)) => mine.merge(&theirs),
+                    (None, theirs @ Some(_)) => *mine = theirs,
+                    _ => {}
+                }
+            }
+        }
+        self.seconds.merge(other.seconds);
+        self.gigabytes.merge(other.gigabytes);
+        other.slowest.kept.iter().for_each(|sample| self.slowest.add(sample, sample.latency()));
+        self.refused.extend(other.refused);
+        self.refused.truncate(Segment::REFUSED_MAX);
+        self.began = self.began.min(other.began);
+        self.ended = self.ended.max(other.ended);
+    }
+}
+
+/// Whether an error says something of the place that was addressed (EIO, EILSEQ, ENODATA, EREMOTEIO, ETIMEDOUT, as
+/// Linux's block layer answers for a medium) rather than of the drive as a whole.
+fn is_about_the_medium(errno: i32) -> bool {
+    const EIO: i32 = 5;
+    const ENODATA: i32 = 61;
+    const EILSEQ: i32 = 84;
+    const ETIMEDOUT: i32 = 110;
+    const EREMOTEIO: i32 = 121;
+    [EIO, ENODATA, EILSEQ, ETIMEDOUT, EREMOTEIO].contains(&errno)
+}
+
+/// The slowest samples so far. `floor` is the latency that a newcomer has to exceed once the list is full.
+#[derive(Default)]
+struct Slowest {
+    kept: Vec<Sample>,
+    floor: Nanos,
+}
+
+impl Slowest {
+    #[inline]
+    fn add(&mut self, sample: &Sample, latency: Nanos) {
+        if self.kept.len() < Segment::SLOWEST_MAX || latency > self.floor {
+            self.insert(sample, latency);
+        }
+    }
+
+    fn insert(&mut self, sample: &Sample, latency: Nanos) {
+        let at = self.kept.partition_point(|kept| kept.latency() >= latency);
+        self.kept.insert(at, *sample);
+        self.kept.truncate(Segment::SLOWEST_MAX);
+        self.floor = self.kept.last().map_or(Nanos::ZERO, Sample::latency);
+    }
+
+    fn sorted(self) -> Vec<Sample> {
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::until::Until;
+
+    fn workload() -> Workload {
+        let stream =
+            toml::from_str("op = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.closed.depth = 1")
+                .unwrap();
+        Workload { name: "w".into(), lanes: 2, until: Until::ops(1), seed: 0, streams: vec![stream] }
+    }
+
+    fn sample(done: u64, outcome: Outcome) -> Sample {
+        Sample {
+            stream: 0,
+            op: Op::Read,
+            outcome,
+            length: 4096,
+            offset: done,
+            due: Nanos::ZERO,
+            sent: Nanos::ZERO,
+            done: Nanos(done),
+        }
+    }
+
+    #[test]
+    fn lanes_join_to_one_record() {
+        let mut lanes = Vec::new();
+        for lane in 0..2u64 {
+            let mut recorder = SegmentRecorder::default();
+            recorder.begin(&workload(), Nanos::ZERO);
+            for index in 1..=100 {
+                assert!(recorder.record(&[sample(index * (lane + 1), Outcome::Done)]).is_continue());
+            }
+            recorder.end(Nanos(100 * (lane + 1)));
+            lanes.push(recorder);
+        }
+        let segment = SegmentRecorder::join(lanes, &workload(), Stop::Reached);
+        assert_eq!(
+            (segment.ios(Op::Read), segment.bytes(Op::Read), segment.ios(Op::Write)),
+            (200, 200 * 4096, 0)
+        );
+        assert_eq!(segment.elapsed(), Nanos(200));
+        assert_eq!(segment.iops(), 200.0 / 200e-9);
+        assert_eq!(segment.slowest.len(), Segment::SLOWEST_MAX);
+        assert_eq!(segment.slowest[0].latency(), Nanos(200));
+        assert!(segment.slowest.is_sorted_by_key(|s| std::cmp::Reverse(s.latency())));
+        let text = serde_json::to_string(&segment).unwrap();
+        assert_eq!(serde_json::from_str::<Segment>(&text).unwrap(), segment);
+    }
+
+    #[test]
+    fn a_bad_place_is_a_result_and_a_lost_drive_ends_the_workload() {
+        let mut recorder = SegmentRecorder::default();
+        recorder.begin(&workload(), Nanos::ZERO);
+        for _ in 1..ERRORS_MAX {
+            assert!(recorder.record(&[sample(1, Outcome::Error(5))]).is_continue());
+        }
+        assert!(recorder.record(&[sample(1, Outcome::Error(5))]).is_break());
+        let mut recorder = SegmentRecorder::default();
+        recorder.begin(&workload(), Nanos::ZERO);
+        let failed = Stop::Failed { op: Op::Read, offset: 7, errno: 19 };
+        assert_eq!(recorder.record(&[sample(7, Outcome::Error(19))]), ControlFlow::Break(failed));
+        let segment = SegmentRecorder::join(vec![recorder], &workload(), failed);
+        assert_eq!((segment.errors(), segment.refused.len(), segment.bytes(Op::Read)), (1, 1, 0));
+    }
+}

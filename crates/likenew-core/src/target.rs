@@ -1,0 +1,80 @@
+//! The contract between the loop and anything that serves I/O.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+use crate::io::{Completion, Io, Slot};
+use crate::units::Nanos;
+
+/// Whose time a target keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// The machine's monotonic clock.
+    Wall,
+    /// A simulated drive's own time, which moves only while it is waited for.
+    Virtual,
+}
+
+/// What a target is to those who address it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Geometry {
+    /// Addresses run from 0 to this, in bytes.
+    pub capacity: u64,
+    /// Offsets and lengths are multiples of this, in bytes.
+    pub block: u32,
+    /// No I/O may cross a multiple of this, in bytes: the file size of a folder of files.
+    pub boundary: Option<u64>,
+    /// Whether it may be written and trimmed.
+    pub writable: bool,
+    /// Whether `Op::Trim` does anything.
+    pub trims: bool,
+    /// Whether it keeps the bytes it is given. Where not, buffers need not be filled.
+    pub carries_data: bool,
+    /// Whose time it keeps.
+    pub clock: Clock,
+}
+
+/// What can be known of a drive's state without measuring. Unknown is a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// Composite temperature in degrees Celsius.
+    pub temperature_c: Option<f64>,
+    /// Share of the rated endurance used, in percent; may exceed 100.
+    pub wear_percent: Option<f64>,
+    /// Whether it is slowing itself down against heat.
+    pub throttling: Option<bool>,
+}
+
+/// One lane of a drive: serves I/O, and owns the clock.
+///
+/// The loop owns at most `depth` slots of a lane (see [`crate::drive::Need`]). All times are on one clock that
+/// starts when the drive is opened and is common to all lanes of it. The laws in [`crate::laws`] hold.
+pub trait Target {
+    /// What it is. Constant while it is open.
+    fn geometry(&self) -> &Geometry;
+
+    /// The time on its clock; never goes back.
+    fn now(&self) -> Nanos;
+
+    /// The buffer of a slot that is not in flight; at least as long as the longest I/O asked for on opening.
+    fn buffer(&mut self, slot: Slot) -> &mut [u8];
+
+    /// Hands over a batch and returns when it left. Does not wait for any of it, and accepts all of it.
+    ///
+    /// # Errors
+    /// The lab failed. A drive that refuses an I/O answers with a completion.
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault>;
+
+    /// Lets time pass until at least one I/O has ended, or until `until`, whichever is first, and appends every
+    /// completion there is by then to `done`, in order of time. Without I/O in flight it rests until `until`.
+    ///
+    /// # Errors
+    /// The lab failed.
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault>;
+
+    /// What can be known of the drive's state now.
+    fn health(&mut self) -> Health {
+        Health::default()
+    }
+}

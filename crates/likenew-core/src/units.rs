@@ -1,0 +1,388 @@
+//! Time and size: one type for nanoseconds, and the spellings people use for sizes and durations.
+//!
+//! Sizes are stored as bytes and time as nanoseconds. `4k`, `1M`, `1GiB` are binary, `1MB` is 10⁶ bytes; a
+//! number that is followed by any other word is refused, never guessed.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Serialize};
+
+/// A point in a target's time, or a span of it, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start of every target's clock.
+    pub const ZERO: Self = Self(0);
+    /// Later than anything that happens: "wait as long as it takes".
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// So many microseconds.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000)
+    }
+
+    /// So many milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+
+    /// So many seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs * 1_000_000_000)
+    }
+
+    /// The nearest nanosecond to `secs` seconds; negative and not-a-number become zero.
+    pub fn from_secs_f64(secs: f64) -> Self {
+        Self((secs * 1e9).round() as u64)
+    }
+
+    /// This span in seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// This span later than `earlier`, or zero when it is not later.
+    pub const fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+    /// Saturates at [`Nanos::NEVER`], so "never" stays never.
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        assert!(other <= self, "time went back: {} ns before {} ns", self.0, other.0);
+        Self(self.0 - other.0)
+    }
+}
+
+impl fmt::Display for Nanos {
+    /// For people: `250 ns`, `12.3 µs`, `4.56 ms`, `7.89 s`, `12 min 3 s`, `3 h 20 min`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0;
+        match ns {
+            0..1_000 => write!(f, "{ns} ns"),
+            1_000..1_000_000 => write!(f, "{} µs", three_digits(ns as f64 / 1e3)),
+            1_000_000..1_000_000_000 => write!(f, "{} ms", three_digits(ns as f64 / 1e6)),
+            1_000_000_000..120_000_000_000 => write!(f, "{} s", three_digits(ns as f64 / 1e9)),
+            120_000_000_000..7_200_000_000_000 => {
+                let secs = ns / 1_000_000_000;
+                write!(f, "{} min {} s", secs / 60, secs % 60)
+            }
+            _ => {
+                let minutes = ns / 60_000_000_000;
+                write!(f, "{} h {} min", minutes / 60, minutes % 60)
+            }
+        }
+    }
+}
+
+/// `value` with three significant digits: `1.23`, `12.3`, `123`, `1234`.
+pub fn three_digits(value: f64) -> String {
+    let magnitude = value.abs();
+    let decimals = if magnitude < 9.995 {
+        2
+    } else if magnitude < 99.95 {
+        1
+    } else {
+        0
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A rate for people, in units of 10⁶ bytes a second: `251 MB/s`.
+pub fn rate(bytes_per_s: f64) -> String {
+    format!("{} MB/s", three_digits(bytes_per_s / 1e6))
+}
+
+/// An amount for people, in binary units: `74.5 GiB`, `512 B`.
+pub fn amount(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value.fract() == 0.0 {
+        format!("{value:.0} {}", UNITS[unit])
+    } else {
+        format!("{} {}", three_digits(value), UNITS[unit])
+    }
+}
+
+/// Why a spelling of a size or a duration was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is not {expected}")]
+pub struct BadUnit {
+    text: String,
+    expected: &'static str,
+}
+
+const SIZE_EXPECTED: &str = "a size: write a whole number of bytes or a number with k, M, G, T, KiB … TiB (binary) or kB, MB, GB, TB (decimal), such as 4k or 1GiB";
+const DURATION_EXPECTED: &str =
+    "a duration: write a number with ns, us, ms, s, min or h, such as 500ms or 3s";
+
+/// Reads `4k`, `1.5GiB`, `4096`, `1MB`. Letters alone and `…iB` are binary, `…B` is decimal.
+///
+/// # Errors
+/// Anything else, a negative or fractional number of bytes, or a size beyond 2⁶³ bytes.
+pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
+    let bad = || BadUnit { text: text.to_owned(), expected: SIZE_EXPECTED };
+    let (number, unit) = split_unit(text);
+    let factor: u64 = match unit {
+        "" | "B" => 1,
+        "k" | "K" | "KiB" | "kiB" => 1 << 10,
+        "m" | "M" | "MiB" => 1 << 20,
+        "g" | "G" | "GiB" => 1 << 30,
+        "t" | "T" | "TiB" => 1 << 40,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        _ => return Err(bad()),
+    };
+    scale(number, factor).ok_or_else(bad)
+}
+
+/// Reads `250ns`, `10us`, `500ms`, `3s`, `2min`, `1h`.
+///
+/// # Errors
+/// Anything else, a bare number other than 0, or a duration that is not a whole number of nanoseconds.
+pub fn parse_duration(text: &str) -> Result<Nanos, BadUnit> {
+    let bad = || BadUnit { text: text.to_owned(), expected: DURATION_EXPECTED };
+    let (number, unit) = split_unit(text);
+    let factor: u64 = match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "min" | "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "" if number == "0" => 1,
+        _ => return Err(bad()),
+    };
+    scale(number, factor).map(Nanos).ok_or_else(bad)
+}
+
+fn split_unit(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+/// `number × factor` when that is a whole number below 2⁶³, computed without rounding.
+fn scale(number: &str, factor: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || fraction.len() > 18 || (number.contains('.') && fraction.is_empty()) {
+        return None;
+    }
+    let mut total = u128::from(whole.parse::<u64>().ok()?) * u128::from(factor);
+    if !fraction.is_empty() {
+        let part = u128::from(fraction.parse::<u64>().ok()?) * u128::from(factor);
+        let divisor = 10u128.pow(u32::try_from(fraction.len()).ok()?);
+        if !part.is_multiple_of(divisor) {
+            return None;
+        }
+        total += part / divisor;
+    }
+    u64::try_from(total).ok().filter(|total| *total < 1 << 63)
+}
+
+/// The shortest exact spelling that [`parse_size`] reads back: `4KiB`, `1GiB`, `4097`.
+pub fn exact_size(bytes: u64) -> String {
+    for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        if bytes > 0 && bytes.trailing_zeros() >= shift {
+            return format!("{}{unit}", bytes >> shift);
+        }
+    }
+    bytes.to_string()
+}
+
+/// The shortest exact spelling that [`parse_duration`] reads back: `3s`, `500ms`, `17ns`.
+pub fn exact_duration(span: Nanos) -> String {
+    for (factor, unit) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
+        if span.0 > 0 && span.0.is_multiple_of(factor) {
+            return format!("{}{unit}", span.0 / factor);
+        }
+    }
+    format!("{}ns", span.0)
+}
+
+/// Serde for a size in a plan: written as an exact spelling, read as one or as a number of bytes.
+pub mod size_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    /// Writes the exact spelling.
+    pub fn serialize<S: Serializer>(bytes: &u64, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&super::exact_size(*bytes))
+    }
+
+    /// Reads a spelling or a number of bytes.
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
+        match super::NumberOrText::deserialize(input)? {
+            super::NumberOrText::Number(bytes) => Ok(bytes),
+            super::NumberOrText::Text(text) => super::parse_size(&text).map_err(D::Error::custom),
+        }
+    }
+
+    /// The same for a size that may be absent.
+    pub mod optional {
+        use serde::{Deserializer, Serializer};
+
+        /// Writes the exact spelling, or nothing.
+        pub fn serialize<S: Serializer>(value: &Option<u64>, out: S) -> Result<S::Ok, S::Error> {
+            match value {
+                Some(value) => super::serialize(value, out),
+                None => out.serialize_none(),
+            }
+        }
+
+        /// Reads what is there.
+        pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
+            super::deserialize(input).map(Some)
+        }
+    }
+}
+
+/// Serde for a duration in a plan: written and read as an exact spelling; a bare number has no unit and is refused.
+pub mod duration_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use super::Nanos;
+
+    /// Writes the exact spelling.
+    pub fn serialize<S: Serializer>(span: &Nanos, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&super::exact_duration(*span))
+    }
+
+    /// Reads a spelling.
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Nanos, D::Error> {
+        super::parse_duration(&String::deserialize(input)?).map_err(D::Error::custom)
+    }
+
+    /// The same for a duration that may be absent.
+    pub mod optional {
+        use serde::{Deserializer, Serializer};
+
+        /// Writes the exact spelling, or nothing.
+        pub fn serialize<S: Serializer>(value: &Option<super::Nanos>, out: S) -> Result<S::Ok, S::Error> {
+            match value {
+                Some(value) => super::serialize(value, out),
+                None => out.serialize_none(),
+            }
+        }
+
+        /// Reads what is there.
+        pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<super::Nanos>, D::Error> {
+            super::deserialize(input).map(Some)
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a size such as \"4KiB\", or a whole number of bytes")]
+enum NumberOrText {
+    Number(u64),
+    Text(String),
+}
+
+/// Serialises a type through its `Display` and `FromStr`, so that plans read the way flags are typed.
+#[macro_export]
+macro_rules! serde_as_text {
+    ($type:ty) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                out.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(input)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_binary_unless_spelled_decimal() {
+        for (text, bytes) in [
+            ("4k", 4096),
+            ("1M", 1 << 20),
+            ("1GiB", 1 << 30),
+            ("1.5 GiB", 3 << 29),
+            ("512", 512),
+            ("1MB", 1_000_000),
+            ("0", 0),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn nonsense_sizes_and_durations_are_refused() {
+        for text in
+            ["", "k", "-4k", "4q", "1.3", "1e9", "99999999999999999999", "9000000TiB", "4 k i", ".5k", "5.k"]
+        {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+        for text in ["", "3", "s", "-1s", "3 fortnights", "0.1ns"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn spans_read_well() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (12_340, "12.3 µs"),
+            (4_560_000, "4.56 ms"),
+            (7_890_000_000, "7.89 s"),
+            (723_000_000_000, "12 min 3 s"),
+            (12_000_000_000_000, "3 h 20 min"),
+        ] {
+            assert_eq!(Nanos(ns).to_string(), text);
+        }
+        assert_eq!(amount(80_000_000_000), "74.5 GiB");
+        assert_eq!(rate(251.3e6), "251 MB/s");
+    }
+
+    proptest! {
+        #[test]
+        fn exact_spellings_read_back(bytes in 0u64..1 << 62, ns in 0u64..1 << 62) {
+            prop_assert_eq!(parse_size(&exact_size(bytes)), Ok(bytes));
+            prop_assert_eq!(parse_duration(&exact_duration(Nanos(ns))), Ok(Nanos(ns)));
+        }
+
+        #[test]
+        fn no_spelling_panics(text in "\\PC*") {
+            let _ = parse_size(&text);
+            let _ = parse_duration(&text);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! A workload: what to do to a drive, as pure data.
+
+use serde::{Deserialize, Serialize};
+
+use crate::io::DataClass;
+use crate::mix::Mix;
+use crate::place::Place;
+use crate::size::Size;
+use crate::target::Geometry;
+use crate::until::Until;
+
+/// Streams of I/O that run side by side until a bound is reached. Without streams the drive rests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// What reports call it, such as `RND4K Q32T1 read #2`.
+    pub name: String,
+    /// Copies of every stream, each on a thread of its own where the drive has lanes for them.
+    #[serde(default = "one")]
+    pub lanes: u32,
+    /// When it ends.
+    pub until: Until,
+    /// Where all of its randomness comes from.
+    #[serde(default)]
+    pub seed: u64,
+    /// What runs side by side.
+    #[serde(default, rename = "stream")]
+    pub streams: Vec<Stream>,
+}
+
+/// One kind of I/O.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Which operations.
+    pub op: Mix,
+    /// How long.
+    pub size: Size,
+    /// Where.
+    pub place: Place,
+    /// When.
+    pub pace: Pace,
+    /// What the written bytes are like.
+    #[serde(default = "random")]
+    pub data: DataClass,
+}
+
+/// When the I/Os of a stream leave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Pace {
+    /// The next leaves as soon as fewer than `depth` are in flight.
+    Closed {
+        /// I/Os in flight.
+        depth: u32,
+    },
+    /// They are due at a rate, whatever the drive does; one that finds `depth_max` in flight leaves late, and its
+    /// latency counts from when it was due.
+    Open {
+        /// Mean rate of arrivals, per second and copy of the stream.
+        per_second: f64,
+        /// How arrivals are spaced.
+        #[serde(default)]
+        arrivals: Arrivals,
+        /// I/Os in flight at most.
+        depth_max: u32,
+    },
+}
+
+/// How the arrivals of an open pace are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// At equal distances.
+    #[default]
+    Even,
+    /// As a Poisson process: distances are exponential.
+    Poisson,
+}
+
+impl Pace {
+    /// I/Os in flight at most.
+    pub fn depth(&self) -> u32 {
+        match self {
+            Self::Closed { depth } => *depth,
+            Self::Open { depth_max, .. } => *depth_max,
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn random() -> DataClass {
+    DataClass::Random
+}
+
+/// More I/Os in flight than this, over all streams and lanes, are refused.
+pub const DEPTH_LIMIT: u64 = 4096;
+
+impl Workload {
+    /// Whether any stream changes what the drive holds.
+    pub fn writes(&self) -> bool {
+        self.streams.iter().any(|stream| stream.op.writes())
+    }
+
+    /// I/Os in flight at most, over all streams of one lane.
+    pub fn depth(&self) -> u32 {
+        self.streams.iter().map(|stream| stream.pace.depth()).sum()
+    }
+
+    /// The longest I/O in bytes; 0 for a rest.
+    pub fn length_max(&self) -> u32 {
+        self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0)
+    }
+
+    /// Whether it can run on a drive of this geometry.
+    ///
+    /// # Errors
+    /// A sentence that names the workload, what does not fit, and what would.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
+        self.check_alone()
+            .and_then(|()| self.check_streams(geometry))
+            .map_err(|why| format!("workload \"{}\": {why}", self.name))
+    }
+
+    fn check_alone(&self) -> Result<(), String> {
+        let Until { elapsed, ops, bytes } = self.until;
+        if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
+            return Err(
+                "it never ends: give until.elapsed, until.ops or until.bytes (a rest needs until.elapsed)"
+                    .into(),
+            );
+        }
+        if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
+            return Err("it needs at least one lane and at most 65535 streams".into());
+        }
+        let depth =
+            u64::from(self.lanes) * self.streams.iter().map(|s| u64::from(s.pace.depth())).sum::<u64>();
+        if depth > DEPTH_LIMIT {
+            return Err(format!("{depth} I/Os in flight are more than the {DEPTH_LIMIT} that are supported"));
+        }
+        self.streams.iter().try_for_each(Stream::check_alone)
+    }
+
+    fn check_streams(&self, geometry: &Geometry) -> Result<(), String> {
+        for stream in &self.streams {
+            stream.check(geometry, self.lanes)?;
+        }
+        Ok(())
+    }
+}
+
+impl Stream {
+    fn check_alone(&self) -> Result<(), String> {
+        if self.pace.depth() == 0 {
+            return Err("a pace needs a depth of at least 1".into());
+        }
+        if let Pace::Open { per_second, .. } = self.pace
+            && !(per_second > 0.0 && per_second <= 1e9)
+        {
+            return Err(format!("an open pace of {per_second} per second is not in 0..10⁹"));
+        }
+        if let Place::Zipf { theta, .. } = self.place
+            && !(theta > 0.0 && theta <= 10.0)
+        {
+            return Err(format!("Zipf's θ of {theta} is not in 0..10"));
+        }
+        Ok(())
+    }
+
+    fn check(&self, geometry: &Geometry, copies: u32) -> Result<(), String> {
+        if self.op.writes() && !geometry.writable {
+            return Err(format!(
+                "\"{}\" would change what this target holds, and it may only be read",
+                self.op
+            ));
+        }
+        if self.op == Mix::Only(crate::io::Op::Trim) && !geometry.trims {
+            return Err("this target has no TRIM".into());
+        }
+        let region = self.place.region().resolve(geometry.capacity, geometry.block)?;
+        for (bytes, _) in self.size.choices() {
+            if !bytes.is_multiple_of(geometry.block) {
+                return Err(format!(
+                    "I/Os of {bytes} bytes are no multiple of the target's block of {} bytes",
+                    geometry.block
+                ));
+            }
+            if let Some(boundary) = geometry.boundary
+                && !boundary.is_multiple_of(u64::from(*bytes))
+            {
+                return Err(format!("I/Os of {bytes} bytes do not divide the files of {boundary} bytes"));
+            }
+            if (region.end - region.start) / u64::from(copies) < u64::from(*bytes) {
+                return Err(format!(
+                    "its region of {} bytes is too small for I/Os of {bytes} bytes",
+                    region.end - region.start
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::Op;
+    use crate::region::Region;
+    use crate::target::Clock;
+
+    fn geometry() -> Geometry {
+        Geometry {
+            capacity: 1 << 30,
+            block: 4096,
+            boundary: Some(1 << 20),
+            writable: false,
+            trims: false,
+            carries_data: true,
+            clock: Clock::Wall,
+        }
+    }
+
+    fn reads(size: &str) -> Workload {
+        Workload {
+            name: "reads".into(),
+            lanes: 1,
+            until: Until::ops(10),
+            seed: 0,
+            streams: vec![Stream {
+                op: Mix::Only(Op::Read),
+                size: size.parse().unwrap(),
+                place: Place::Uniform(Region::WHOLE),
+                pace: Pace::Closed { depth: 4 },
+                data: DataClass::Random,
+            }],
+        }
+    }
+
+    #[test]
+    fn a_fitting_workload_passes_and_reads_back() {
+        let workload = reads("4KiB");
+        assert_eq!(workload.check(&geometry()), Ok(()));
+        let text = toml::to_string(&workload).unwrap();
+        assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let case = |change: &dyn Fn(&mut Workload), word: &str| {
+            let mut workload = reads("4KiB");
+            change(&mut workload);
+            let error = workload.check(&geometry()).unwrap_err();
+            assert!(error.contains(word) && error.contains("\"reads\""), "{error}");
+        };
+        case(&|w| w.until = Until::default(), "never ends");
+        case(&|w| w.streams[0].size = Size::fixed(512), "no multiple");
+        case(&|w| w.streams[0].size = Size::fixed(12288), "do not divide");
+        case(&|w| w.streams[0].op = Mix::Only(Op::Write), "only be read");
+        case(&|w| w.streams[0].pace = Pace::Closed { depth: 0 }, "at least 1");
+        case(&|w| w.streams[0].pace = Pace::Closed { depth: 5000 }, "in flight");
+        case(&|w| w.lanes = 0, "lane");
+        case(&|w| w.streams[0].place = Place::Uniform("0..2GiB".parse().unwrap()), "beyond");
+        case(&|w| w.streams[0].place = Place::Forward("0..2k".parse().unwrap()), "empty");
+        case(&|w| w.streams.clear(), "rest needs");
+    }
+}

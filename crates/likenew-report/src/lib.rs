@@ -1,0 +1,1 @@
+//! Verdicts, tables and series as terminal text, JSON and HTML.

@@ -1,0 +1,1 @@
+//! The one loop: issue, submit, wait, record; and the conductor of procedures.

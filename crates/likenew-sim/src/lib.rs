@@ -1,0 +1,1 @@
+//! A simulated drive made of layers in virtual time.
