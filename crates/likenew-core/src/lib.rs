@@ -9,6 +9,7 @@ pub mod fault;
 pub mod instrument;
 pub mod io;
 pub mod laws;
+pub mod memory;
 pub mod mix;
 pub mod place;
 pub mod plan;

@@ -1,1 +1,12 @@
-//! The one loop: issue, submit, wait, record; and the conductor of procedures.
+//! The one loop: issue, submit, wait, record. And the conductor that asks a procedure, runs, and asks again.
+//!
+//! It knows targets only by their contract: neither io_uring nor the simulator, neither a clock nor a file. It draws
+//! no conclusions.
+
+pub mod calibrate;
+pub mod conduct;
+mod cursor;
+pub mod generator;
+mod issuer;
+mod lane;
+pub mod run;

@@ -1,0 +1,168 @@
+//! The smallest honest drive: bytes in memory, served in virtual time by a few equal servers.
+//!
+//! It is the fake body of the contract: what the loop, the procedures and the laws are tried on.
+
+use std::ops::Range;
+
+use crate::drive::{Drive, Identity, Kind, Lane, Need};
+use crate::fault::Fault;
+use crate::io::{Completion, Io, Op, Outcome, Slot};
+use crate::target::{Clock, Geometry, Target};
+use crate::units::Nanos;
+
+/// A drive in memory. Every I/O takes the same time on one of its servers, whatever it does.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    geometry: Geometry,
+    bytes: Vec<u8>,
+    service: Nanos,
+    /// When each server is free again.
+    free_at: Vec<Nanos>,
+    now: Nanos,
+    bad: Vec<(Range<u64>, i32)>,
+    lost_after: Option<u64>,
+    served: u64,
+}
+
+impl Memory {
+    /// `capacity` bytes of zeros in blocks of 512, and `servers` servers that take `service` for each I/O.
+    pub fn new(capacity: usize, service: Nanos, servers: usize) -> Self {
+        let geometry = Geometry {
+            capacity: capacity as u64,
+            block: 512,
+            boundary: None,
+            writable: true,
+            trims: true,
+            carries_data: true,
+            clock: Clock::Virtual,
+        };
+        Self {
+            geometry,
+            bytes: vec![0; capacity],
+            service,
+            free_at: vec![Nanos::ZERO; servers],
+            now: Nanos::ZERO,
+            bad: Vec::new(),
+            lost_after: None,
+            served: 0,
+        }
+    }
+
+    /// Answers I/Os that touch `range` with this error number.
+    #[must_use]
+    pub fn with_bad(mut self, range: Range<u64>, errno: i32) -> Self {
+        self.bad.push((range, errno));
+        self
+    }
+
+    /// May only be read.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.geometry.writable = false;
+        self
+    }
+
+    /// Vanishes with a fault once it has served so many I/Os.
+    #[must_use]
+    pub fn lost_after(mut self, ios: u64) -> Self {
+        self.lost_after = Some(ios);
+        self
+    }
+
+    fn serve(&mut self, io: &Io, buffer: &mut [u8]) -> Completion {
+        self.served += 1;
+        let range = io.offset..io.offset + u64::from(io.length);
+        let bad = self.bad.iter().find(|(bad, _)| bad.start < range.end && range.start < bad.end);
+        let outcome = bad.map_or(Outcome::Done, |(_, errno)| Outcome::Error(*errno));
+        let held = &mut self.bytes[range.start as usize..range.end as usize];
+        match io.op {
+            _ if outcome != Outcome::Done => {}
+            Op::Read => buffer[..held.len()].copy_from_slice(held),
+            Op::Write => held.copy_from_slice(&buffer[..held.len()]),
+            Op::Trim => held.fill(0),
+            Op::Flush => {}
+        }
+        let server = self.free_at.iter_mut().min().expect("a drive has a server");
+        *server = (*server).max(self.now) + self.service;
+        Completion { slot: io.slot, at: *server, outcome }
+    }
+}
+
+impl Drive for Memory {
+    fn identity(&self) -> Identity {
+        Identity {
+            name: "memory".into(),
+            kind: Kind::Simulated,
+            model: None,
+            engine: "memory".into(),
+            capacity_bytes: self.geometry.capacity,
+            block_bytes: self.geometry.block,
+            facts: Vec::new(),
+            caveats: Vec::new(),
+            accounting: None,
+        }
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.geometry.clone()
+    }
+
+    fn lanes_max(&self) -> u32 {
+        1
+    }
+
+    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+        let buffers = vec![vec![0; need.length_max as usize]; need.depth as usize];
+        Ok(vec![Box::new(MemoryLane { drive: self, buffers, queue: Vec::new() })])
+    }
+}
+
+struct MemoryLane<'a> {
+    drive: &'a mut Memory,
+    buffers: Vec<Vec<u8>>,
+    /// In flight, the last to end first.
+    queue: Vec<Completion>,
+}
+
+impl Target for MemoryLane<'_> {
+    fn geometry(&self) -> &Geometry {
+        &self.drive.geometry
+    }
+
+    fn now(&self) -> Nanos {
+        self.drive.now
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        &mut self.buffers[slot.index()]
+    }
+
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+        for io in batch {
+            if self.drive.lost_after.is_some_and(|ios| self.drive.served >= ios) {
+                return Err(Fault::Gone("memory".into()));
+            }
+            let completion = self.drive.serve(io, &mut self.buffers[io.slot.index()]);
+            let at = self.queue.partition_point(|other| other.at > completion.at);
+            self.queue.insert(at, completion);
+        }
+        Ok(self.drive.now)
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+        match self.queue.last() {
+            Some(first) if first.at <= until => {
+                let now = first.at;
+                while let Some(completion) = self.queue.pop_if(|next| next.at == now) {
+                    done.push(completion);
+                }
+                self.drive.now = self.drive.now.max(now);
+            }
+            _ => {
+                assert!(until != Nanos::NEVER, "a drive at rest would wait for ever");
+                self.drive.now = self.drive.now.max(until);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Walks the addresses of one copy of a stream.
+
+use std::ops::Range;
+
+use likenew_core::place::Place;
+use rand::{Rng, RngExt as _};
+use rand_distr::{Distribution as _, Zipf};
+
+/// A prime above any count of places on a drive of 2⁶³ bytes, so that multiplying by it modulo that count visits every
+/// place once.
+const SCATTER: u128 = 9_223_372_036_854_775_837;
+
+/// Where the next I/O goes.
+pub(crate) enum Cursor {
+    Forward { range: Range<u64>, at: u64 },
+    Uniform { range: Range<u64> },
+    Zipf { range: Range<u64>, theta: f64, ranks: Option<(u64, Zipf<f64>)> },
+}
+
+impl Cursor {
+    /// For copy `copy` of `copies` that share the resolved `range`.
+    pub(crate) fn new(place: &Place, range: Range<u64>, block: u32, copy: u32, copies: u32) -> Self {
+        match *place {
+            Place::Forward(_) => {
+                let part = part(&range, block, copy, copies);
+                Self::Forward { at: part.start, range: part }
+            }
+            Place::Uniform(_) => Self::Uniform { range },
+            Place::Zipf { theta, .. } => Self::Zipf { range, theta, ranks: None },
+        }
+    }
+
+    /// The offset and length of the next I/O of `length` bytes. Only the last one before the end of a sequential zone is
+    /// shorter.
+    pub(crate) fn next(&mut self, length: u32, random: &mut impl Rng) -> (u64, u32) {
+        match self {
+            Self::Forward { range, at } => {
+                let offset = *at;
+                let left = range.end - offset;
+                let length = u64::from(length).min(left);
+                *at = if length == left { range.start } else { offset + length };
+                (offset, length as u32)
+            }
+            Self::Uniform { range } => {
+                let places = (range.end - range.start) / u64::from(length);
+                (range.start + random.random_range(0..places) * u64::from(length), length)
+            }
+            Self::Zipf { range, theta, ranks } => {
+                let places = (range.end - range.start) / u64::from(length);
+                let law = match ranks {
+                    Some((known, law)) if *known == places => law,
+                    _ => &mut ranks.insert((places, zipf(places, *theta))).1,
+                };
+                let rank = law.sample(random) as u64 - 1;
+                let place = (u128::from(rank) * SCATTER % u128::from(places)) as u64;
+                (range.start + place * u64::from(length), length)
+            }
+        }
+    }
+}
+
+fn zipf(places: u64, theta: f64) -> Zipf<f64> {
+    Zipf::new(places as f64, theta).expect("a workload is checked before it runs: places ≥ 1, θ > 0")
+}
+
+/// The copy's equal part of the range, in whole blocks; the last part takes the rest.
+fn part(range: &Range<u64>, block: u32, copy: u32, copies: u32) -> Range<u64> {
+    let length = (range.end - range.start) / u64::from(copies);
+    let length = length - length % u64::from(block);
+    let start = range.start + u64::from(copy) * length;
+    let end = if copy + 1 == copies { range.end } else { start + length };
+    start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_core::region::Region;
+    use rand::SeedableRng as _;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    fn random() -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(1)
+    }
+
+    #[test]
+    fn forward_covers_everything_once_a_round_whatever_the_copies() {
+        for copies in [1, 3, 16] {
+            let mut covered = vec![0; 1000];
+            for copy in 0..copies {
+                let place = Place::Forward(Region::WHOLE);
+                let mut cursor = Cursor::new(&place, 0..1_000 * 512, 512, copy, copies);
+                loop {
+                    let (offset, length) = cursor.next(8 * 512, &mut random());
+                    for block in offset / 512..(offset + u64::from(length)) / 512 {
+                        covered[block as usize] += 1;
+                    }
+                    if let Cursor::Forward { range, at } = &cursor
+                        && *at == range.start
+                    {
+                        break;
+                    }
+                }
+            }
+            assert!(covered.iter().all(|times| *times == 1), "{copies} copies");
+        }
+    }
+
+    #[test]
+    fn random_places_stay_inside_and_reach_everything() {
+        let range = 4096..4096 + 100 * 4096;
+        for place in [Place::Uniform(Region::WHOLE), Place::Zipf { region: Region::WHOLE, theta: 0.5 }] {
+            let mut cursor = Cursor::new(&place, range.clone(), 4096, 0, 1);
+            let (mut random, mut seen) = (random(), std::collections::HashSet::new());
+            for _ in 0..10_000 {
+                let (offset, length) = cursor.next(4096, &mut random);
+                assert!(
+                    range.contains(&offset) && offset % 4096 == 0 && offset + u64::from(length) <= range.end
+                );
+                seen.insert(offset);
+            }
+            assert_eq!(seen.len(), 100, "{place:?}");
+        }
+    }
+
+    #[test]
+    fn zipf_prefers_few_places() {
+        let place = Place::Zipf { region: Region::WHOLE, theta: 1.2 };
+        let mut cursor = Cursor::new(&place, 0..1_000 * 4096, 4096, 0, 1);
+        let (mut random, mut counts) = (random(), std::collections::HashMap::new());
+        for _ in 0..100_000 {
+            *counts.entry(cursor.next(4096, &mut random).0).or_insert(0) += 1;
+        }
+        // P(rank 1) = 1 / Σ k^−1.2, k = 1..1000 = 0.2305.
+        let most = f64::from(*counts.values().max().unwrap()) / 100_000.0;
+        assert!((most - 0.2305).abs() < 0.01, "{most}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Runs one workload on a drive: over its lanes, into one segment.
+
+use std::sync::Barrier;
+use std::sync::atomic::AtomicBool;
+
+use likenew_core::drive::{Drive, Lane, Need};
+use likenew_core::fault::Fault;
+use likenew_core::recorder::{Recorder, Stop};
+use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::workload::Workload;
+
+use crate::issuer::Copy;
+use crate::lane::{Share, run_lane};
+
+/// Makes one more recorder for every lane, beside the one that makes the segment.
+pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
+
+/// What came of a workload: the record of what was measured, and what ended it early, if the lab failed.
+#[derive(Debug)]
+pub struct Ran {
+    /// What was measured, until the fault if there was one.
+    pub segment: Segment,
+    /// The lab's failure.
+    pub fault: Option<Fault>,
+}
+
+/// Why a workload could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// It does not fit the drive.
+    #[error("{0}")]
+    Unfit(String),
+    /// The drive could not be opened for it.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// Runs `workload` on `drive`.
+///
+/// # Errors
+/// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of [`Ran`].
+pub fn run(
+    drive: &mut dyn Drive,
+    workload: &Workload,
+    recorders: &mut RecorderMaker<'_>,
+) -> Result<Ran, RunError> {
+    workload.check(&drive.geometry()).map_err(RunError::Unfit)?;
+    let count = workload.lanes.min(drive.lanes_max()).max(1);
+    let shares = shares(workload, count);
+    let depth = shares.iter().map(|share| share.copies.len()).max().unwrap_or(0) as u32;
+    let depth = if workload.streams.is_empty() {
+        0
+    } else {
+        depth / workload.streams.len() as u32 * workload.depth()
+    };
+    let mut lanes = drive.lanes(&Need { lanes: count, depth, length_max: workload.length_max() })?;
+    assert_eq!(lanes.len(), count as usize, "a drive opens as many lanes as it was asked for");
+
+    let health_before = lanes[0].health();
+    let extra: Vec<_> = lanes.iter().map(|_| recorders()).collect();
+    let ends = run_lanes(&mut lanes, &shares, extra);
+    let health_after = lanes[0].health();
+    drop(lanes);
+
+    let mut ran = join(ends, workload);
+    ran.segment.health_before = health_before;
+    ran.segment.health_after = health_after;
+    ran.segment.accounting = drive.accounting();
+    Ok(ran)
+}
+
+struct LaneEnd {
+    recorder: SegmentRecorder,
+    stop: Stop,
+    fault: Option<Fault>,
+}
+
+/// One lane runs on the caller's thread; more run on threads of their own that start together.
+fn run_lanes(
+    lanes: &mut [Lane<'_>],
+    shares: &[Share<'_>],
+    extra: Vec<Box<dyn Recorder + Send>>,
+) -> Vec<LaneEnd> {
+    let halt = AtomicBool::new(false);
+    let start = Barrier::new(lanes.len());
+    let (halt, start) = (&halt, &start);
+    let one = move |lane: &mut Lane<'_>, share: &Share<'_>, extra| {
+        let mut recorders = (SegmentRecorder::default(), extra);
+        start.wait();
+        let (stop, fault) = run_lane(&mut **lane, share, &mut recorders, halt);
+        LaneEnd { recorder: recorders.0, stop, fault }
+    };
+    let work = lanes.iter_mut().zip(shares).zip(extra);
+    if shares.len() == 1 {
+        return work.map(|((lane, share), extra)| one(lane, share, extra)).collect();
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            work.map(|((lane, share), extra)| scope.spawn(move || one(lane, share, extra))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a lane's thread ends by itself")).collect()
+    })
+}
+
+/// The first reason that is more than being done or being halted by another lane is the reason of the whole.
+fn join(ends: Vec<LaneEnd>, workload: &Workload) -> Ran {
+    let mut stop = Stop::Reached;
+    let (mut fault, mut records) = (None, Vec::with_capacity(ends.len()));
+    for end in ends {
+        match (stop, end.stop) {
+            (Stop::Reached, other) | (Stop::Interrupted, other @ Stop::Failed { .. }) => stop = other,
+            _ => {}
+        }
+        fault = fault.or(end.fault);
+        records.push(end.recorder);
+    }
+    Ran { segment: SegmentRecorder::join(records, workload, stop), fault }
+}
+
+/// Deals the copies of all streams, and the bounds, out to the lanes.
+fn shares(workload: &Workload, lanes: u32) -> Vec<Share<'_>> {
+    let copies = workload.lanes;
+    (0..lanes)
+        .map(|lane| Share {
+            workload,
+            copies: (0..copies)
+                .filter(|copy| copy % lanes == lane)
+                .flat_map(|copy| (0..workload.streams.len()).map(move |stream| (stream as u16, copy)))
+                .map(|(stream, copy)| Copy { stream, copy, copies })
+                .collect(),
+            ops: portion(workload.until.ops, lane, lanes),
+            bytes: portion(workload.until.bytes, lane, lanes),
+            lane,
+        })
+        .collect()
+}
+
+/// The lane's part of a bound; the parts add up to it.
+fn portion(bound: Option<u64>, lane: u32, lanes: u32) -> u64 {
+    let Some(bound) = bound else { return u64::MAX };
+    let (lane, lanes) = (u64::from(lane), u64::from(lanes));
+    bound / lanes + u64::from(lane < bound % lanes)
+}
