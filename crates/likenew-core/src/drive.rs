@@ -83,7 +83,7 @@ pub struct Identity {
     pub accounting: Option<Accounting>,
 }
 
-/// Exact counts of a simulated drive since it was made as new.
+/// Exact counts of a simulated drive since it was opened; making its past is not in them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accounting {
     /// Bytes the host has written.

@@ -63,6 +63,9 @@ pub trait Procedure {
     /// Bytes it will write at most, as far as can be said before it starts.
     fn bytes_written_max(&self) -> u64;
 
+    /// How many workloads there will be in all, as far as can be said now.
+    fn workloads_expected(&self, evidence: &Evidence) -> usize;
+
     /// What to run next.
     ///
     /// # Errors

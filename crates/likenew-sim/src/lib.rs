@@ -1,1 +1,33 @@
 //! A simulated drive made of layers in virtual time.
+//!
+//! [`Spec`] reads what a user types after `sim:` and opens a [`SimDrive`], which the loop measures like any other drive.
+//! A drive is either a flash drive ([`flash`]: link, firmware, write buffer, translation layer, chips) or a hard disk
+//! ([`disk`]: link, firmware, caches, arm, platters). Each layer answers one question: given what arrives when, when is it
+//! done. New and used drives differ by their past alone, which the same layers make without time. The drives
+//! themselves are data: [`catalog`] lists those that are built in, each parameter with its source.
+//!
+//! This room never reads a clock or the system, holds no data that is written to a drive, opens no file, and knows no
+//! statistics. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
+
+mod catalog;
+mod device;
+pub mod disk;
+mod error;
+mod event_queue;
+pub mod flash;
+mod host_link;
+mod make;
+pub mod model;
+mod section;
+mod sim_drive;
+mod spec;
+mod state;
+mod timeline;
+
+pub use catalog::{Entry, catalog};
+pub use error::SimError;
+pub use host_link::LinkParameters;
+pub use section::Sourced;
+pub use sim_drive::SimDrive;
+pub use spec::{Named, Spec};
+pub use state::State;

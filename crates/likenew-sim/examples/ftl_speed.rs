@@ -1,0 +1,57 @@
+//! Prints how fast the bare flash translation layer is: random host writes under steady collection, and a fill.
+//!
+//! Run it with `cargo run --release -p likenew-sim --example ftl_speed`.
+
+use std::time::Instant;
+
+use likenew_sim::flash::ftl::{Ftl, FtlGeometry};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const WRITES: u32 = 20_000_000;
+
+fn main() {
+    println!("{:>10} {:>12} {:>10} {:>14} {:>8}", "user bytes", "fill s", "fill M/s", "random M/s", "WA");
+    for blocks_per_die in [64, 512, 4096] {
+        report(blocks_per_die);
+    }
+}
+
+/// 40 dies, 128 pages of 4 KiB a block, spare share 7 % after the erased reserve.
+fn report(blocks_per_die: u32) {
+    let user_pages = (f64::from(40 * (blocks_per_die - 3) * 128) * 0.93) as u32;
+    let geometry = FtlGeometry {
+        dies: 40,
+        blocks_per_die,
+        pages_per_block: 128,
+        row_pages: 1,
+        unit_pages: 1,
+        user_pages,
+        free_blocks_min: 2,
+    };
+    let start = Instant::now();
+    let mut ftl = Ftl::new(geometry);
+    (0..user_pages).for_each(|page| {
+        ftl.write(page, page % 40);
+    });
+    let fill = start.elapsed().as_secs_f64();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut write = |ftl: &mut Ftl, count: u32| {
+        (0..count).for_each(|step| {
+            ftl.write(random.random_range(0..user_pages), step % 40);
+        });
+    };
+    write(&mut ftl, 2 * user_pages);
+    let before = ftl.counts();
+    let start = Instant::now();
+    write(&mut ftl, WRITES);
+    let seconds = start.elapsed().as_secs_f64();
+    let programmed = ftl.counts().programmed_pages - before.programmed_pages;
+    println!(
+        "{:>10.2e} {fill:>12.3} {:>10.1} {:>14.2} {:>8.2}",
+        f64::from(user_pages) * 4096.0,
+        f64::from(user_pages) / fill / 1e6,
+        f64::from(WRITES) / seconds / 1e6,
+        programmed as f64 / f64::from(WRITES),
+    );
+}

@@ -1,0 +1,46 @@
+//! The drives that come with likenew.
+
+use std::sync::LazyLock;
+
+use crate::model::Model;
+
+/// A drive that is known by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// As typed after `sim:`.
+    pub name: &'static str,
+    /// Its file, as text; a start for a drive of one's own.
+    pub text: &'static str,
+    /// What the file says.
+    pub model: Model,
+}
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../catalog/", $name, ".toml")))),*]
+    };
+}
+
+const FILES: &[(&str, &str)] = files![
+    "intel-x25-e-32gb",
+    "intel-x25-m-80gb",
+    "seagate-momentus-5400.6",
+    "tiny-flash",
+    "tlc-nvme-1tb",
+    "wd-velociraptor",
+    "wd6400aaks",
+];
+
+/// All of them, by name.
+pub fn catalog() -> &'static [Entry] {
+    static CATALOG: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+        let entry = |(name, text): &(&'static str, &'static str)| {
+            let file = format!("{name}.toml");
+            let model =
+                Model::parse(&file, text).unwrap_or_else(|error| panic!("our own catalogue: {error}"));
+            Entry { name, text, model }
+        };
+        FILES.iter().map(entry).collect()
+    });
+    &CATALOG
+}

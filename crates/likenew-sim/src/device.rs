@@ -1,0 +1,40 @@
+//! The contract between a simulated drive's lane and the mechanism behind it.
+
+use likenew_core::drive::Accounting;
+use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
+use likenew_core::units::Nanos;
+
+/// A mechanism that serves I/O in virtual time. A slot holds one I/O at most, and has been announced.
+pub(crate) trait Device: Send {
+    /// Slots `0 .. count` will be used.
+    fn announce_slots(&mut self, count: u32);
+
+    /// Takes an I/O that the host hands over now.
+    fn accept(&mut self, io: &Io, now: Nanos);
+
+    /// When the next thing happens inside, if anything is still to happen.
+    fn next_at(&self) -> Option<Nanos>;
+
+    /// Lets that thing happen, and says which I/Os end by it.
+    fn step(&mut self, done: &mut Vec<Completion>);
+
+    /// Its books: work since it was opened, and free blocks as of now.
+    fn accounting(&self) -> Accounting;
+}
+
+/// What stands in a slot that was never used.
+pub(crate) const NO_IO: Io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+
+/// The books of a drive that has programmed `flash_bytes_programmed` for `host_bytes_written`.
+pub(crate) fn books(
+    host_bytes_written: u64,
+    flash_bytes_programmed: u64,
+    erases: u64,
+    free_blocks: u64,
+) -> Accounting {
+    let write_amplification = match host_bytes_written {
+        0 => 1.0,
+        host => flash_bytes_programmed as f64 / host as f64,
+    };
+    Accounting { host_bytes_written, flash_bytes_programmed, erases, write_amplification, free_blocks }
+}

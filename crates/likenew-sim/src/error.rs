@@ -1,0 +1,36 @@
+//! Why a simulated drive could not be made.
+
+use std::path::PathBuf;
+
+/// A failure to describe or make a simulated drive. Each says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The text after `sim:` is not one.
+    #[error("\"{text}\" does not name a simulated drive: {why}")]
+    Spec {
+        /// What was typed.
+        text: String,
+        /// What is wrong with it and what would be right.
+        why: String,
+    },
+    /// A drive's file could not be read.
+    #[error("could not read the simulated drive {}: {source}; check the path, or name one of: {known}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+        /// The drives that need no file.
+        known: String,
+    },
+    /// A drive's file is not as it has to be.
+    #[error("{file}:{line}: {why}")]
+    Catalog {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The key, what was found there, and what is allowed.
+        why: String,
+    },
+}

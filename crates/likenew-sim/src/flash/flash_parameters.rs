@@ -1,0 +1,36 @@
+//! How a flash drive is built: everything that its mechanism needs to know.
+
+use likenew_core::units::Nanos;
+
+use super::ftl::FtlGeometry;
+use super::nand::NandParameters;
+use crate::host_link::LinkParameters;
+
+/// How a flash drive is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashParameters {
+    /// The cable.
+    pub link: LinkParameters,
+    /// Firmware time of one read command.
+    pub read_command: Nanos,
+    /// Firmware time of one write command.
+    pub write_command: Nanos,
+    /// Firmware time of one TRIM or flush command.
+    pub other_command: Nanos,
+    /// Bytes of a sector, the smallest unit of address.
+    pub sector_bytes: u32,
+    /// Bytes of a page of the map.
+    pub page_bytes: u32,
+    /// Pages in the write buffer.
+    pub buffer_pages: u32,
+    /// The map.
+    pub ftl: FtlGeometry,
+    /// The chips.
+    pub nand: NandParameters,
+    /// A drive without anything to do starts to collect after this long …
+    pub idle_after: Nanos,
+    /// … until each die has so many erased blocks; none beyond the reserve if this is not above it.
+    pub idle_free_blocks: u32,
+    /// Whether TRIM does anything.
+    pub trims: bool,
+}

@@ -1,0 +1,302 @@
+//! The write buffer of a flash drive: pages that the host was told are written and that the flash does not hold yet.
+//!
+//! It merges writes to a page that still waits, hands out complete pages in the order in which they became complete,
+//! and holds incomplete ones back until they fill half of it or the drive is flushed, because completing a page costs
+//! a read.
+
+use std::collections::{HashMap, VecDeque};
+
+use rustc_hash::FxBuildHasher;
+
+/// How far a page in the buffer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Free,
+    /// Some sectors are missing.
+    Partial,
+    /// The missing sectors are being read.
+    Filling,
+    /// Trimmed while its missing sectors were being read.
+    Dropped,
+    /// Complete; waits for a die.
+    Ready,
+    /// On its way into the flash.
+    Programming,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    page: u32,
+    /// One bit for each sector that the host has written.
+    sectors: u64,
+    stage: Stage,
+    /// Counts up with every page that comes in.
+    sequence: u64,
+}
+
+struct Flush {
+    tag: u32,
+    /// Pages that came in before it have a smaller number.
+    sequence: u64,
+    /// How many of them are still here.
+    left: usize,
+}
+
+/// The buffer. Its slots are `0 .. capacity`.
+pub(crate) struct WriteBuffer {
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    slots: HashMap<u32, u32, FxBuildHasher>,
+    ready: VecDeque<u32>,
+    partial: VecDeque<u32>,
+    flushes: VecDeque<Flush>,
+    reserved: usize,
+    sequence: u64,
+    all_sectors: u64,
+}
+
+impl WriteBuffer {
+    /// An empty buffer of `capacity` pages of `1 ..= 64` sectors.
+    pub(crate) fn new(capacity: u32, sectors_per_page: u32) -> Self {
+        let entry = Entry { page: 0, sectors: 0, stage: Stage::Free, sequence: 0 };
+        Self {
+            entries: vec![entry; capacity as usize],
+            free: (0..capacity).rev().collect(),
+            slots: HashMap::with_capacity_and_hasher(2 * capacity as usize, FxBuildHasher),
+            ready: VecDeque::with_capacity(capacity as usize),
+            partial: VecDeque::with_capacity(capacity as usize),
+            flushes: VecDeque::new(),
+            reserved: 0,
+            sequence: 0,
+            all_sectors: sector_mask(0, sectors_per_page),
+        }
+    }
+
+    /// Sets aside room for up to `pages` that are about to come in; returns for how many.
+    pub(crate) fn reserve(&mut self, pages: u32) -> u32 {
+        let room = pages.min((self.free.len() - self.reserved) as u32);
+        self.reserved += room as usize;
+        room
+    }
+
+    /// Whether a page is here in full, so that no read needs the flash.
+    pub(crate) fn holds(&self, page: u32) -> bool {
+        self.slots.get(&page).is_some_and(|slot| self.entries[*slot as usize].sectors == self.all_sectors)
+    }
+
+    /// A page for which room was reserved comes in.
+    pub(crate) fn put(&mut self, page: u32, sectors: u64) {
+        self.reserved -= 1;
+        if let Some(&slot) = self.slots.get(&page)
+            && !matches!(self.entries[slot as usize].stage, Stage::Programming | Stage::Dropped)
+        {
+            return self.merge(slot, sectors);
+        }
+        let slot = self.free.pop().expect("room was reserved");
+        self.entries[slot as usize] = Entry { page, sectors, stage: Stage::Partial, sequence: self.sequence };
+        self.sequence += 1;
+        self.slots.insert(page, slot);
+        if sectors == self.all_sectors { self.make_ready(slot) } else { self.partial.push_back(slot) }
+    }
+
+    fn merge(&mut self, slot: u32, sectors: u64) {
+        let entry = &mut self.entries[slot as usize];
+        entry.sectors |= sectors;
+        if entry.stage == Stage::Partial && entry.sectors == self.all_sectors {
+            remove(&mut self.partial, slot);
+            self.make_ready(slot);
+        }
+    }
+
+    fn make_ready(&mut self, slot: u32) {
+        self.entries[slot as usize].stage = Stage::Ready;
+        self.ready.push_back(slot);
+    }
+
+    /// The oldest incomplete page, if it is time to complete one: its slot and page.
+    pub(crate) fn take_partial(&mut self, hurry: bool) -> Option<(u32, u32)> {
+        if !hurry && self.flushes.is_empty() && self.partial.len() <= self.entries.len() / 2 {
+            return None;
+        }
+        let slot = self.partial.pop_front()?;
+        let entry = &mut self.entries[slot as usize];
+        entry.stage = Stage::Filling;
+        Some((slot, entry.page))
+    }
+
+    /// The missing part of a page has been read, or nothing was missing.
+    pub(crate) fn complete(&mut self, slot: u32) {
+        match self.entries[slot as usize].stage {
+            Stage::Filling => {
+                self.entries[slot as usize].sectors = self.all_sectors;
+                self.make_ready(slot);
+            }
+            Stage::Dropped => self.release(slot),
+            stage => unreachable!("a page that is filled is not {stage:?}"),
+        }
+    }
+
+    /// Whether a unit of `pages` can be programmed: enough complete pages, or any at all under a flush.
+    pub(crate) fn has_unit(&self, pages: u32) -> bool {
+        self.ready.len() >= pages as usize || (!self.ready.is_empty() && !self.flushes.is_empty())
+    }
+
+    /// Takes the longest complete pages, `pages` at most, as a unit to program.
+    pub(crate) fn take_unit(&mut self, pages: u32, unit: &mut Vec<u32>) {
+        let count = self.ready.len().min(pages as usize);
+        for slot in self.ready.drain(..count) {
+            self.entries[slot as usize].stage = Stage::Programming;
+            unit.push(slot);
+        }
+    }
+
+    /// The host page in a slot.
+    pub(crate) fn page(&self, slot: u32) -> u32 {
+        self.entries[slot as usize].page
+    }
+
+    /// A page is in the flash, or no longer wanted.
+    pub(crate) fn release(&mut self, slot: u32) {
+        let Entry { page, sequence, .. } = self.entries[slot as usize];
+        self.entries[slot as usize].stage = Stage::Free;
+        if self.slots.get(&page) == Some(&slot) {
+            self.slots.remove(&page);
+        }
+        self.free.push(slot);
+        for flush in self.flushes.iter_mut().filter(|flush| sequence < flush.sequence) {
+            flush.left -= 1;
+        }
+    }
+
+    /// Forgets a page that still waits.
+    pub(crate) fn discard(&mut self, page: u32) {
+        let Some(&slot) = self.slots.get(&page) else { return };
+        match self.entries[slot as usize].stage {
+            Stage::Partial => remove(&mut self.partial, slot),
+            Stage::Ready => remove(&mut self.ready, slot),
+            Stage::Filling => {
+                self.entries[slot as usize].stage = Stage::Dropped;
+                self.slots.remove(&page);
+                return;
+            }
+            Stage::Programming | Stage::Dropped | Stage::Free => return,
+        }
+        self.release(slot);
+    }
+
+    /// Asks for everything that is here now to be programmed.
+    pub(crate) fn flush(&mut self, tag: u32) {
+        let left = self.entries.len() - self.free.len();
+        self.flushes.push_back(Flush { tag, sequence: self.sequence, left });
+    }
+
+    /// The next flush that has been fulfilled.
+    pub(crate) fn pop_flushed(&mut self) -> Option<u32> {
+        self.flushes.pop_front_if(|flush| flush.left == 0).map(|flush| flush.tag)
+    }
+}
+
+/// The bits of sectors `from .. to` of a page.
+pub(crate) fn sector_mask(from: u32, to: u32) -> u64 {
+    assert!(from < to && to <= 64, "a page has 1 to 64 sectors");
+    (u64::MAX >> (64 - (to - from))) << from
+}
+
+fn remove(queue: &mut VecDeque<u32>, slot: u32) {
+    let at = queue.iter().rposition(|queued| *queued == slot).expect("a waiting page is queued");
+    queue.remove(at);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(buffer: &mut WriteBuffer, page: u32, sectors: u64) {
+        assert_eq!(buffer.reserve(1), 1);
+        buffer.put(page, sectors);
+    }
+
+    fn take(buffer: &mut WriteBuffer, pages: u32) -> Vec<u32> {
+        let mut unit = Vec::new();
+        buffer.take_unit(pages, &mut unit);
+        unit
+    }
+
+    #[test]
+    fn room_is_given_once_and_comes_back() {
+        let mut buffer = WriteBuffer::new(4, 8);
+        assert_eq!((buffer.reserve(3), buffer.reserve(3)), (3, 1));
+        (0..4).for_each(|page| buffer.put(page, 0xff));
+        assert_eq!(buffer.reserve(1), 0);
+        let unit = take(&mut buffer, 4);
+        assert_eq!(unit.iter().map(|slot| buffer.page(*slot)).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert!(buffer.holds(2));
+        unit.iter().for_each(|slot| buffer.release(*slot));
+        assert!(!buffer.holds(2));
+        assert_eq!(buffer.reserve(9), 4);
+    }
+
+    #[test]
+    fn writes_to_a_waiting_page_merge_and_to_one_on_its_way_do_not() {
+        let mut buffer = WriteBuffer::new(4, 8);
+        (0..8).for_each(|sector| put(&mut buffer, 7, sector_mask(sector, sector + 1)));
+        assert!(buffer.has_unit(1) && !buffer.has_unit(2));
+        let first = take(&mut buffer, 1);
+        put(&mut buffer, 7, 0xff);
+        let second = take(&mut buffer, 1);
+        assert_ne!(first, second);
+        buffer.release(first[0]);
+        assert!(buffer.holds(7), "the newer copy is still here");
+        buffer.release(second[0]);
+        assert!(!buffer.holds(7));
+    }
+
+    #[test]
+    fn incomplete_pages_wait_until_they_are_half_of_the_buffer() {
+        let mut buffer = WriteBuffer::new(4, 8);
+        (0..2).for_each(|page| put(&mut buffer, page, 1));
+        assert_eq!(buffer.take_partial(false), None);
+        put(&mut buffer, 2, 1);
+        let (slot, page) = buffer.take_partial(false).unwrap();
+        assert_eq!((page, buffer.take_partial(false)), (0, None));
+        assert!(!buffer.has_unit(1));
+        buffer.complete(slot);
+        assert!(buffer.has_unit(1));
+        assert_eq!(buffer.take_partial(true).unwrap().1, 1);
+    }
+
+    #[test]
+    fn a_flush_is_over_when_all_before_it_is_programmed() {
+        let mut buffer = WriteBuffer::new(4, 8);
+        buffer.flush(1);
+        assert_eq!(buffer.pop_flushed(), Some(1));
+        put(&mut buffer, 0, 0xff);
+        put(&mut buffer, 1, 1);
+        buffer.flush(2);
+        assert!(buffer.has_unit(9));
+        let unit = take(&mut buffer, 9);
+        let (partial, _) = buffer.take_partial(false).unwrap();
+        put(&mut buffer, 2, 0xff);
+        buffer.release(unit[0]);
+        assert_eq!(buffer.pop_flushed(), None);
+        buffer.complete(partial);
+        let unit = take(&mut buffer, 9);
+        unit.iter().for_each(|slot| buffer.release(*slot));
+        assert_eq!(buffer.pop_flushed(), Some(2));
+    }
+
+    #[test]
+    fn what_is_trimmed_never_reaches_the_flash() {
+        let mut buffer = WriteBuffer::new(4, 8);
+        put(&mut buffer, 0, 0xff);
+        put(&mut buffer, 1, 1);
+        put(&mut buffer, 2, 1);
+        let (filling, _) = buffer.take_partial(true).unwrap();
+        (0..4).for_each(|page| buffer.discard(page));
+        assert!(!buffer.has_unit(1) && !buffer.holds(0));
+        put(&mut buffer, 1, 0xff);
+        buffer.complete(filling);
+        assert!(buffer.holds(1));
+        assert_eq!(buffer.reserve(9), 3);
+    }
+}

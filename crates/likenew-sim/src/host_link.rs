@@ -1,0 +1,60 @@
+//! The cable between host and drive: SATA or PCIe.
+
+use likenew_core::units::Nanos;
+
+use crate::timeline::{Timeline, transfer_time};
+
+/// What a link is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkParameters {
+    /// Payload bytes per second in one direction.
+    pub bytes_per_s: u64,
+    /// Whether both directions move data at the same time, as PCIe does and SATA does not.
+    pub duplex: bool,
+    /// Commands that the drive accepts at once; more wait in the host.
+    pub command_slots: u32,
+}
+
+/// The link in time. Data moves in the order in which it becomes ready.
+pub(crate) struct HostLink {
+    parameters: LinkParameters,
+    to_drive: Timeline,
+    to_host: Timeline,
+}
+
+impl HostLink {
+    pub(crate) fn new(parameters: LinkParameters) -> Self {
+        Self { parameters, to_drive: Timeline::default(), to_host: Timeline::default() }
+    }
+
+    pub(crate) fn command_slots(&self) -> u32 {
+        self.parameters.command_slots
+    }
+
+    /// When `bytes` that the host sends from `now` on are in the drive.
+    pub(crate) fn send_to_drive(&mut self, now: Nanos, bytes: u64) -> Nanos {
+        self.to_drive.reserve(now, transfer_time(bytes, self.parameters.bytes_per_s))
+    }
+
+    /// When `bytes` that the drive sends from `now` on are in the host.
+    pub(crate) fn send_to_host(&mut self, now: Nanos, bytes: u64) -> Nanos {
+        let line = if self.parameters.duplex { &mut self.to_host } else { &mut self.to_drive };
+        line.reserve(now, transfer_time(bytes, self.parameters.bytes_per_s))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_duplex_link_shares_its_time_and_a_duplex_one_does_not() {
+        let link = |duplex| {
+            let parameters = LinkParameters { bytes_per_s: 1_000_000_000, duplex, command_slots: 32 };
+            let mut link = HostLink::new(parameters);
+            (link.send_to_drive(Nanos(0), 1000), link.send_to_host(Nanos(0), 1000))
+        };
+        assert_eq!(link(false), (Nanos(1000), Nanos(2000)));
+        assert_eq!(link(true), (Nanos(1000), Nanos(1000)));
+    }
+}

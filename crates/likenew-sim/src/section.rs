@@ -1,0 +1,237 @@
+//! Strict reading of a drive's TOML: every key is known, every number has an allowed range, every value a source.
+
+use std::ops::RangeInclusive;
+
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+use crate::error::SimError;
+
+/// A value of a drive's file and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sourced {
+    /// The key, such as `nand.program_ns`.
+    pub key: String,
+    /// The value as it is spelled in the file.
+    pub value: String,
+    /// Where it comes from; says "assumed" where nothing better is known.
+    pub source: String,
+}
+
+/// The text of a file, for messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Text<'_> {
+    pub(crate) fn error(&self, at: usize, why: impl Into<String>) -> SimError {
+        let line =
+            1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
+        SimError::Catalog { file: self.file.to_owned(), line, why: why.into() }
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a> {
+    text: Text<'a>,
+    at: usize,
+}
+
+impl Site<'_> {
+    pub(crate) fn error(&self, why: impl Into<String>) -> SimError {
+        self.text.error(self.at, why)
+    }
+}
+
+/// One table of the file. Each key is taken once; what is left at the end is unknown.
+pub(crate) struct Section<'a> {
+    text: Text<'a>,
+    name: String,
+    at: usize,
+    entries: DeTable<'a>,
+    known: Vec<&'static str>,
+    /// Every value taken, in the order of taking.
+    pub(crate) sources: Vec<Sourced>,
+}
+
+impl<'a> Section<'a> {
+    /// The whole file.
+    pub(crate) fn parse(text: Text<'a>) -> Result<Self, SimError> {
+        let table = DeTable::parse(text.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            text.error(at, format!("this is no TOML: {}", error.message()))
+        })?;
+        Ok(Self::new(text, String::new(), table))
+    }
+
+    fn new(text: Text<'a>, name: String, table: Spanned<DeTable<'a>>) -> Self {
+        let at = table.span().start;
+        Self { text, name, at, entries: table.into_inner(), known: Vec::new(), sources: Vec::new() }
+    }
+
+    /// A table within this one.
+    pub(crate) fn section(&mut self, key: &'static str) -> Result<Self, SimError> {
+        let path = self.path(key);
+        let found = self.take(key).ok_or_else(|| self.error(format!("the table [{path}] is missing")))?;
+        let at = found.span().start;
+        match found.into_inner() {
+            DeValue::Table(table) => Ok(Self::new(self.text, path, Spanned::new(at..at, table))),
+            other => Err(self.text.error(at, format!("{path} is {}: it has to be a table", spell(&other)))),
+        }
+    }
+
+    /// A whole number with its source.
+    pub(crate) fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
+        let allowed = format!("a whole number from {} to {}", range.start(), range.end());
+        self.value(key, &allowed, |value| match value {
+            DeValue::Integer(number) => parse_whole(number).filter(|number| range.contains(number)),
+            _ => None,
+        })
+    }
+
+    /// A whole number that may be absent.
+    pub(crate) fn whole_or_none(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, SimError> {
+        self.known.push(key);
+        if self.entries.contains_key(key) { self.whole(key, range).map(Some) } else { Ok(None) }
+    }
+
+    /// A count that fits 32 bits.
+    pub(crate) fn count(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Result<u32, SimError> {
+        let range = u64::from(*range.start())..=u64::from(*range.end());
+        self.whole(key, range).map(|number| u32::try_from(number).expect("the range fits 32 bits"))
+    }
+
+    /// A number with its source.
+    pub(crate) fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Result<f64, SimError> {
+        let allowed = format!("a number from {} to {}", range.start(), range.end());
+        self.value(key, &allowed, |value| {
+            let number: f64 = match value {
+                DeValue::Float(number) => number.as_str().parse().ok()?,
+                DeValue::Integer(number) => parse_whole(number)? as f64,
+                _ => return None,
+            };
+            range.contains(&number).then_some(number)
+        })
+    }
+
+    /// `true` or `false` with its source.
+    pub(crate) fn truth(&mut self, key: &'static str) -> Result<bool, SimError> {
+        self.value(key, "true or false", |value| value.as_bool())
+    }
+
+    /// A line of text with its source.
+    pub(crate) fn line(&mut self, key: &'static str) -> Result<String, SimError> {
+        self.value(key, "a text of 1 to 200 characters", |value| line(value).map(str::to_owned))
+    }
+
+    /// One of the given words, without a source.
+    pub(crate) fn word(
+        &mut self,
+        key: &'static str,
+        words: &[&'static str],
+    ) -> Result<&'static str, SimError> {
+        let path = self.path(key);
+        let allowed = words.join("\" or \"");
+        let found =
+            self.take(key).ok_or_else(|| self.error(format!("{path} is missing: it takes \"{allowed}\"")))?;
+        let word = words.iter().find(|word| found.get_ref().as_str() == Some(word));
+        word.copied().ok_or_else(|| {
+            let found_text = spell(found.get_ref());
+            self.text.error(found.span().start, format!("{path} is {found_text}: it takes \"{allowed}\""))
+        })
+    }
+
+    /// Refuses what nobody has taken.
+    pub(crate) fn finish(self) -> Result<Vec<Sourced>, SimError> {
+        match self.entries.keys().next() {
+            None => Ok(self.sources),
+            Some(key) => {
+                let place = if self.name.is_empty() { "the file".into() } else { format!("[{}]", self.name) };
+                let known = self.known.join(", ");
+                let why = format!("{place} has no key {}: it takes {known}", key.get_ref());
+                Err(self.text.error(key.span().start, why))
+            }
+        }
+    }
+
+    /// An error about this table as a whole.
+    pub(crate) fn error(&self, why: impl Into<String>) -> SimError {
+        self.site().error(why)
+    }
+
+    /// Where this table stands.
+    pub(crate) fn site(&self) -> Site<'a> {
+        Site { text: self.text, at: self.at }
+    }
+
+    fn value<T>(
+        &mut self,
+        key: &'static str,
+        allowed: &str,
+        read: impl Fn(&DeValue<'_>) -> Option<T>,
+    ) -> Result<T, SimError> {
+        let path = self.path(key);
+        let form = format!("{path} = {{ value = …, source = \"…\" }}");
+        let found = self
+            .take(key)
+            .ok_or_else(|| self.error(format!("{path} is missing: write {form} with {allowed}")))?;
+        let at = found.span().start;
+        let DeValue::Table(mut table) = found.into_inner() else {
+            return Err(self.text.error(at, format!("{path} has no source: write {form} with {allowed}")));
+        };
+        let (value, source) = (table.remove("value"), table.remove("source"));
+        let (Some(value), Some(source), true) = (value, source, table.is_empty()) else {
+            return Err(self.text.error(at, format!("{path} takes value and source only: write {form}")));
+        };
+        let Some(source) = line(source.get_ref()) else {
+            let why = format!("the source of {path} is no text of 1 to 200 characters");
+            return Err(self.text.error(at, why));
+        };
+        let spelled = spell(value.get_ref());
+        let Some(read) = read(value.get_ref()) else {
+            let why = format!("{path} is {spelled}: it takes {allowed}");
+            return Err(self.text.error(value.span().start, why));
+        };
+        self.sources.push(Sourced { key: path, value: spelled, source: source.to_owned() });
+        Ok(read)
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<Spanned<DeValue<'a>>> {
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
+        self.entries.remove(key)
+    }
+
+    fn path(&self, key: &str) -> String {
+        if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
+    }
+}
+
+fn parse_whole(number: &DeInteger<'_>) -> Option<u64> {
+    u64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn line<'v>(value: &'v DeValue<'_>) -> Option<&'v str> {
+    value.as_str().filter(|text| (1..=200).contains(&text.chars().count()) && !text.contains('\n'))
+}
+
+/// A value as a message quotes it.
+fn spell(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("\"{text}\""),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(truth) => truth.to_string(),
+        DeValue::Datetime(time) => time.to_string(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+    }
+}

@@ -1,0 +1,164 @@
+//! A simulated drive as the loop sees it: one lane, virtual time, no data.
+
+use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
+use likenew_core::fault::Fault;
+use likenew_core::io::{Completion, Io, Op, Slot};
+use likenew_core::target::{Clock, Geometry, Target};
+use likenew_core::units::Nanos;
+
+use crate::device::Device;
+
+/// A simulated drive. It keeps its state and its clock from one workload to the next.
+pub struct SimDrive {
+    identity: Identity,
+    geometry: Geometry,
+    device: Box<dyn Device>,
+    now: Nanos,
+}
+
+impl SimDrive {
+    pub(crate) fn new(identity: Identity, trims: bool, device: Box<dyn Device>) -> Self {
+        let geometry = Geometry {
+            capacity: identity.capacity_bytes,
+            block: identity.block_bytes,
+            boundary: None,
+            writable: true,
+            trims,
+            carries_data: false,
+            clock: Clock::Virtual,
+        };
+        Self { identity, geometry, device, now: Nanos::ZERO }
+    }
+
+    /// Lets time pass until something has ended, or until `until`.
+    fn wait(&mut self, until: Nanos, in_flight: usize, done: &mut Vec<Completion>) {
+        let (until, before) = (until.max(self.now), done.len());
+        while let Some(next) = self.device.next_at().filter(|next| *next <= until) {
+            if done.len() > before && next > self.now {
+                return;
+            }
+            self.now = self.now.max(next);
+            self.device.step(done);
+        }
+        if done.len() == before {
+            assert!(until != Nanos::NEVER, "the drive would rest for ever with {in_flight} I/Os in flight");
+            self.now = until;
+        }
+    }
+}
+
+impl Drive for SimDrive {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.geometry.clone()
+    }
+
+    fn lanes_max(&self) -> u32 {
+        1
+    }
+
+    /// Opens the single lane, at whatever depth is needed: I/Os beyond the command slots of the drive's link wait in
+    /// the host.
+    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+        if need.lanes != 1 {
+            let name = &self.identity.name;
+            return Err(Fault::Unsuitable(format!(
+                "{name} is a simulated drive with one clock and one lane: ask for 1 lane and a greater depth, not for {} lanes",
+                need.lanes
+            )));
+        }
+        self.device.announce_slots(need.depth);
+        let lane = SimLane {
+            drive: self,
+            in_flight: vec![false; need.depth as usize],
+            in_flight_count: 0,
+            scratch: Vec::new(),
+            length_max: need.length_max as usize,
+        };
+        Ok(vec![Box::new(lane)])
+    }
+
+    /// Bytes written, programmed and erased since the drive was opened: the making of its state does not count. Free
+    /// blocks are those of now. A disk has neither erasures nor free blocks.
+    fn accounting(&self) -> Option<Accounting> {
+        Some(self.device.accounting())
+    }
+}
+
+/// The lane of a simulated drive.
+struct SimLane<'a> {
+    drive: &'a mut SimDrive,
+    /// By slot.
+    in_flight: Vec<bool>,
+    in_flight_count: usize,
+    /// All slots share it, because nothing is ever read from it.
+    scratch: Vec<u8>,
+    length_max: usize,
+}
+
+impl Target for SimLane<'_> {
+    fn geometry(&self) -> &Geometry {
+        &self.drive.geometry
+    }
+
+    fn now(&self) -> Nanos {
+        self.drive.now
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        assert!(!self.in_flight[slot.index()], "the buffer of {slot:?} is in flight");
+        self.scratch.resize(self.length_max, 0);
+        &mut self.scratch
+    }
+
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+        for io in batch {
+            check(io, &self.drive.geometry);
+            let in_flight = &mut self.in_flight[io.slot.index()];
+            assert!(!*in_flight, "{:?} is in flight already", io.slot);
+            *in_flight = true;
+            self.in_flight_count += 1;
+            self.drive.device.accept(io, self.drive.now);
+        }
+        Ok(self.drive.now)
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+        let before = done.len();
+        self.drive.wait(until, self.in_flight_count, done);
+        for completion in &done[before..] {
+            let in_flight = &mut self.in_flight[completion.slot.index()];
+            assert!(*in_flight, "{:?} completes without having been submitted", completion.slot);
+            *in_flight = false;
+            self.in_flight_count -= 1;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SimLane<'_> {
+    /// What is in flight still ends, in the drive's time.
+    fn drop(&mut self) {
+        let mut done = Vec::new();
+        while self.in_flight_count > 0 && !std::thread::panicking() {
+            self.drive.wait(Nanos::NEVER, self.in_flight_count, &mut done);
+            self.in_flight_count -= done.drain(..).count();
+        }
+    }
+}
+
+/// Whoever drives a lane keeps to its geometry.
+fn check(io: &Io, geometry: &Geometry) {
+    let block = u64::from(geometry.block);
+    let length = u64::from(io.length);
+    assert!(
+        io.offset.is_multiple_of(block) && length.is_multiple_of(block),
+        "{io:?} is not made of whole blocks"
+    );
+    assert!(length > 0 || io.op == Op::Flush, "{io:?} is empty");
+    let fits = io.offset.checked_add(length).is_some_and(|end| end <= geometry.capacity);
+    assert!(fits, "{io:?} reaches beyond {} bytes", geometry.capacity);
+}

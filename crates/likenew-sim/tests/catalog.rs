@@ -1,0 +1,211 @@
+//! The catalogue is complete and strict, and names are found or explained.
+
+use std::io;
+use std::path::Path;
+
+use likenew_core::drive::Drive as _;
+use likenew_sim::model::{Mechanism, Model};
+use likenew_sim::{Named, SimError, Spec, State, catalog};
+use proptest::prelude::*;
+
+const TINY: &str = include_str!("../../../catalog/tiny-flash.toml");
+const DISK: &str = include_str!("../../../catalog/wd-velociraptor.toml");
+
+fn no_files(_: &Path) -> io::Result<String> {
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// The message about a file in which the first `from` has become `to`.
+fn refusal(from: &str, to: &str) -> String {
+    assert!(TINY.contains(from), "{from}");
+    Model::parse("my.toml", &TINY.replacen(from, to, 1)).expect_err(to).to_string()
+}
+
+#[test]
+fn every_drive_of_the_catalogue_opens_new() {
+    assert_eq!(
+        catalog().len(),
+        std::fs::read_dir("../../catalog").unwrap().count() - 1,
+        "all but the README"
+    );
+    for entry in catalog() {
+        let drive = Spec::parse(&format!("sim:{}", entry.name)).unwrap().open(no_files).unwrap();
+        let identity = drive.identity();
+        assert_eq!(identity.capacity_bytes, entry.model.capacity_bytes);
+        assert_eq!(identity.engine, "simulation");
+        assert!(identity.caveats[0].contains("simulated"));
+        assert!(entry.model.sources.iter().all(|sourced| !sourced.source.is_empty()));
+    }
+}
+
+#[test]
+fn spare_is_told_in_both_conventions() {
+    let drive = Spec::parse("sim:intel-x25-m-80gb").unwrap().open(no_files).unwrap();
+    let facts = drive.identity().facts;
+    let fact =
+        |name: &str| facts.iter().find(|(key, _)| key.starts_with(name)).map(|(_, value)| value.as_str());
+    assert_eq!(fact("over-provisioning"), Some("7.3 %"));
+    assert_eq!(fact("spare share"), Some("6.8 %"));
+    assert_eq!(fact("flash"), Some("80 GiB"));
+    assert!(fact("state").unwrap().starts_with("new"));
+}
+
+#[test]
+fn data_sheet_terms_become_the_terms_of_the_map() {
+    let entry = catalog().iter().find(|entry| entry.name == "tlc-nvme-1tb").unwrap();
+    let Mechanism::Flash(flash) = entry.model.mechanism else { panic!("it is flash") };
+    let ftl = flash.parameters.ftl;
+    assert_eq!((ftl.row_pages, ftl.unit_pages, ftl.pages_per_block), (8, 24, 1152 * 8));
+    assert_eq!(flash.parameters.nand.page_transfer.0, (16_384 + 2048) / 4 * 1_000_000_000 / 450_000_000);
+}
+
+#[test]
+fn a_refusal_names_file_line_key_value_and_range() {
+    let line = 1 + TINY.lines().position(|line| line.starts_with("channels")).unwrap();
+    let error = refusal("channels = { value = 4", "channels = { value = 4000");
+    assert_eq!(error, format!("my.toml:{line}: nand.channels is 4000: it takes a whole number from 1 to 64"));
+    let error = refusal("channels = { value = 4", "channels = { value = \"four\"");
+    assert!(error.starts_with(&format!("my.toml:{line}: nand.channels is \"four\"")), "{error}");
+    let error = refusal("channels = ", "chanels = ");
+    assert!(error.contains("nand.channels is missing") && error.contains("1 to 64"), "{error}");
+}
+
+#[test]
+fn what_is_unknown_incomplete_or_unsourced_is_refused() {
+    for (from, to, word) in [
+        (
+            "[link]",
+            "[link]\nspeed = { value = 1, source = \"x\" }",
+            "[link] has no key speed: it takes bytes_per_s",
+        ),
+        ("kind = \"flash\"", "kind = \"tape\"", "\"flash\" or \"disk\""),
+        ("kind = \"flash\"", "kind = \"flash\"\nnote = 1", "the file has no key note"),
+        ("channels = { value = 4, source = \"invented\" }", "channels = 4", "has no source"),
+        ("value = 4, source = \"invented\" }", "value = 4, source = \"\" }", "the source of nand.channels"),
+        ("value = 4, source = \"invented\" }", "value = 4 }", "value and source only"),
+        (
+            "value = 4, source = \"invented\" }",
+            "value = 4, source = \"a\", sauce = 1 }",
+            "value and source only",
+        ),
+        ("[used]", "[usage]", "[used] is missing"),
+        ("overwritten_share = { value = 2.0", "overwritten_share = { value = nan", "0 to 100"),
+        ("trims = { value = true", "trims = { value = 1", "true or false"),
+        ("capacity_bytes = { value = 1073741824", "capacity_bytes = { value = 1073741825", "multiple"),
+        (
+            "blocks_per_plane = { value = 144",
+            "blocks_per_plane = { value = 100",
+            "more flash pages than user pages",
+        ),
+        ("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 130", "too little spare"),
+        ("buffer_bytes = { value = 262144", "buffer_bytes = { value = 4096", "two program units"),
+        ("map_page_bytes = { value = 4096", "map_page_bytes = { value = 8192", "nand.page_bytes"),
+        ("kind", "kind kind", "this is no TOML"),
+    ] {
+        let error = refusal(from, to);
+        assert!(error.contains(word) && error.starts_with("my.toml:"), "{error} does not say {word}");
+    }
+    let slow = DISK.replace("full_seek_ns = { value = 10000000", "full_seek_ns = { value = 1000000");
+    let error = Model::parse("d.toml", &slow).unwrap_err().to_string();
+    assert!(error.contains("no seek curve rises"), "{error}");
+}
+
+#[test]
+fn a_spec_says_drive_and_state() {
+    let spec = Spec::parse("sim:tiny-flash?state=used&fill=0.8&trim=off").unwrap();
+    assert_eq!(spec.drive, Named::Catalog("tiny-flash".into()));
+    assert_eq!((spec.state, spec.fill, spec.trim), (State::Used, Some(0.8), Some(false)));
+    let spec = Spec::parse("sim:dir/my drive.toml").unwrap();
+    assert_eq!(spec.drive, Named::File("dir/my drive.toml".into()));
+    assert_eq!((spec.state, spec.fill, spec.trim), (State::New, None, None));
+    let drive = spec
+        .open(|path| {
+            assert_eq!(path, Path::new("dir/my drive.toml"));
+            Ok(TINY.into())
+        })
+        .unwrap();
+    assert_eq!(drive.identity().name, "sim:dir/my drive.toml");
+}
+
+#[test]
+fn a_bad_spec_is_explained() {
+    for (text, word) in [
+        ("tiny-flash", "sim:NAME"),
+        ("sim:tiny-flsh", "did you mean tiny-flash"),
+        ("sim:x25-m", "did you mean intel-x25-m-80gb"),
+        ("sim:", "there are intel-x25-e-32gb"),
+        ("sim:qqqq", "there are intel-x25-e-32gb"),
+        ("sim:tiny-flash?", "state=new"),
+        ("sim:tiny-flash?state=old", "state=used"),
+        ("sim:tiny-flash?age=3", "fill=0..1"),
+        ("sim:tiny-flash?fill=1.5", "from 0 to 1"),
+        ("sim:tiny-flash?fill=NaN", "from 0 to 1"),
+        ("sim:tiny-flash?trim=maybe", "trim=on"),
+        ("sim:tiny-flash?fill=0.1&fill=0.2", "set twice"),
+    ] {
+        let error = Spec::parse(text).unwrap_err().to_string();
+        assert!(error.contains(word), "{error} does not say {word}");
+    }
+    let missing = Spec::parse("sim:none.toml").unwrap().open(no_files).err().unwrap();
+    assert!(matches!(missing, SimError::Read { .. }));
+    assert!(missing.to_string().contains("none.toml") && missing.to_string().contains("tiny-flash"));
+}
+
+/// One change to a text: a stretch of it is replaced.
+fn mutations() -> impl Strategy<Value = Vec<(usize, usize, String)>> {
+    let piece = prop_oneof![
+        "[0-9]{1,20}",
+        "[-+.eExX_\"'\\[\\]{}=, \n#]{1,4}",
+        "\\PC{0,3}",
+        Just("18446744073709551615".to_owned()),
+        Just("0".to_owned()),
+    ];
+    prop::collection::vec((any::<usize>(), 0usize..24, piece), 1..4)
+}
+
+fn mutate(text: &str, mutations: &[(usize, usize, String)]) -> String {
+    let mut characters: Vec<char> = text.chars().collect();
+    for (at, length, piece) in mutations {
+        let start = at % (characters.len() + 1);
+        let end = (start + length).min(characters.len());
+        characters.splice(start..end, piece.chars());
+    }
+    characters.into_iter().collect()
+}
+
+/// The same text with the number on one of its lines replaced, which is more likely to pass as a file.
+fn with_number(text: &str, line: usize, number: u64) -> String {
+    let count = text.lines().filter(|line| line.contains("value = ")).count();
+    let mut seen = 0;
+    let lines = text.lines().map(|text| {
+        let Some((before, after)) = text.split_once("value = ") else { return text.to_owned() };
+        seen += 1;
+        let rest = after.find(", source").map_or("", |at| &after[at..]);
+        if seen - 1 == line % count { format!("{before}value = {number}{rest}") } else { text.to_owned() }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_damaged_file_panics(disk in any::<bool>(), mutations in mutations()) {
+        let _ = Model::parse("m.toml", &mutate(if disk { DISK } else { TINY }, &mutations));
+    }
+
+    #[test]
+    fn no_number_panics(
+        disk in any::<bool>(),
+        changes in prop::collection::vec((any::<usize>(), prop_oneof![any::<u64>(), 0u64..1 << 36, 0u64..5000]), 1..4),
+    ) {
+        let text = if disk { DISK } else { TINY };
+        let text = changes.iter().fold(text.to_owned(), |text, (line, number)| with_number(&text, *line, *number));
+        let _ = Model::parse("m.toml", &text);
+    }
+
+    #[test]
+    fn no_spec_panics(text in "sim:\\PC{0,30}") {
+        let _ = Spec::parse(&text);
+    }
+}
