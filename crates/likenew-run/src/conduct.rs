@@ -14,6 +14,11 @@ pub trait Observer {
     /// A workload is about to run.
     fn begins(&mut self, _workload: &Workload) {}
 
+    /// Whether somebody has asked to stop; looked at before every workload.
+    fn stop_asked(&self) -> bool {
+        false
+    }
+
     /// A recorder for one lane of the workload that is about to run.
     fn recorder(&mut self) -> Box<dyn Recorder + Send>;
 
@@ -67,11 +72,14 @@ pub fn conduct(
             Step::Run(workload) => workload,
             Step::Enough => return Ok(End::Complete),
         };
+        if observer.stop_asked() {
+            return Ok(End::Interrupted);
+        }
         observer.begins(&workload);
         let Ran { segment, fault } = run(drive, &workload, &mut || observer.recorder())?;
         let stop = segment.stop;
         evidence.segments.push(segment);
-        evidence.identity = drive.identity();
+        evidence.identity.accounting = drive.accounting();
         observer.ended(evidence.segments.last().expect("one was just added")).map_err(ConductError::Store)?;
         match (fault, stop) {
             (Some(fault), _) => return Ok(End::Fault(fault)),
