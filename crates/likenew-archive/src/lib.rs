@@ -1,1 +1,32 @@
-//! A run is a folder.
+//! A run is a folder: what was asked, on what machine, what came of it, and what was concluded.
+//!
+//! ```text
+//! 2026-03-14T15-09-26Z-fill-mnt-photos/
+//!   plan.toml         what was asked
+//!   machine.json      the drive, how it is addressed, the instrument, when it began
+//!   segments.jsonl    one line for each workload that ended, made durable before the next one starts
+//!   samples.parquet   every single I/O, if asked for; samples-2.parquet … after the run was resumed
+//!   verdicts.json     what was concluded; can be made again from the files above
+//! ```
+//!
+//! What was measured survives a kill at any moment but for the running workload. Everything written here reads back
+//! exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the file and says what
+//! to do. This room measures and judges nothing, and never overwrites a run.
+
+mod archive;
+mod durable;
+mod error;
+mod machine;
+mod record;
+mod run;
+mod sample_columns;
+mod sample_reader;
+mod sample_writer;
+
+pub use archive::{Archive, Entry};
+pub use error::ArchiveError;
+pub use machine::{Machine, SCHEMA};
+pub use record::{Header, Record};
+pub use run::Run;
+pub use sample_reader::SampleReader;
+pub use sample_writer::{SampleRecorder, SampleWriter};

@@ -1,1 +1,12 @@
-//! One question per file pair.
+//! The questions likenew can ask of a drive: one file pair each, the code and its manual page.
+//!
+//! A procedure decides what to run next and what the evidence says. It never touches a drive, a clock or a file, so a
+//! run can be judged again from its folder alone.
+
+pub mod all;
+pub mod bench;
+pub mod fill;
+pub mod profile;
+mod rows;
+pub mod run;
+mod series;

@@ -1,1 +1,16 @@
-//! Numbers in, estimates out.
+//! Numbers in, estimates out: summaries, intervals, trends, steps, two levels, and stalls.
+//!
+//! Every function is pure and total over finite numbers: too few values give `None` or "undecided", never a made-up
+//! estimate. Not-a-number is a mistake of the caller and panics. Resampling takes its randomness from a seed, so
+//! the same numbers give the same estimate. `docs/method.md` has the formulas, their sources, and how often each
+//! method is wrong on series of known truth.
+//!
+//! This room never sees a drive, a clock or a file, and imports none of ours.
+
+pub mod bimodal;
+pub mod course;
+pub mod interval;
+pub mod runs_test;
+pub mod stalls;
+pub mod summary;
+pub mod trend;

@@ -1,0 +1,192 @@
+//! The folder that holds all runs.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use likenew_core::plan::Plan;
+
+use crate::durable;
+use crate::error::ArchiveError;
+use crate::machine::Machine;
+use crate::record::{Header, Record};
+use crate::run::{PLAN, Run};
+
+/// A folder of runs.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    root: PathBuf,
+}
+
+/// A run in an archive.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its folder.
+    pub path: PathBuf,
+    /// What was asked and of what, or why that can not be read.
+    pub header: Result<Header, ArchiveError>,
+}
+
+impl Archive {
+    /// The runs in this folder, which need not exist yet.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where the runs of a user belong: `$XDG_DATA_HOME/likenew/runs`, else `$HOME/.local/share/likenew/runs` (XDG Base
+    /// Directory Specification 0.8, which has relative paths ignored). `env` looks up a variable.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NoHome`] when neither variable is an absolute path.
+    pub fn default_root(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, ArchiveError> {
+        let absolute = |name| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
+        data.map(|data| data.join("likenew/runs")).ok_or(ArchiveError::NoHome)
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Starts a run in a folder of its own, named after its date, procedure and target, with a number behind it if the
+    /// name is taken.
+    ///
+    /// # Errors
+    /// The folder or the first files in it could not be written; then nothing is left behind.
+    pub fn create(&self, plan: &Plan, machine: &Machine) -> Result<Run, ArchiveError> {
+        fs::create_dir_all(&self.root).map_err(ArchiveError::system("create", &self.root))?;
+        let folder =
+            self.create_folder(&folder_name(&machine.began, &plan.procedure, &machine.identity.name))?;
+        let run = Run::create(&folder, plan, machine);
+        if run.is_err() {
+            // The folder is new and holds only what was just written; the error already says what is wrong.
+            let _ = fs::remove_dir_all(&folder);
+        }
+        let run = run?;
+        durable::sync_folder(&self.root)?;
+        Ok(run)
+    }
+
+    fn create_folder(&self, name: &str) -> Result<PathBuf, ArchiveError> {
+        let mut path = self.root.join(name);
+        for number in 2u64.. {
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    path = self.root.join(format!("{name}-{number}"));
+                }
+                created => {
+                    created.map_err(ArchiveError::system("create", &path))?;
+                    break;
+                }
+            }
+        }
+        Ok(path)
+    }
+
+    /// The runs in the archive, by name, so that the oldest comes first. Anything else in the folder is passed over; a
+    /// damaged run is listed with its error. An archive that does not exist yet is empty.
+    ///
+    /// # Errors
+    /// The folder could not be read.
+    pub fn list(&self) -> Result<Vec<Entry>, ArchiveError> {
+        let folder = match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            folder => folder.map_err(ArchiveError::system("read", &self.root))?,
+        };
+        let mut entries = Vec::new();
+        for item in folder {
+            let path = item.map_err(ArchiveError::system("read", &self.root))?.path();
+            if path.join(PLAN).exists() {
+                let header = Header::open(&path);
+                entries.push(Entry { path, header });
+            }
+        }
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
+    }
+
+    /// Reads a run folder, wherever it is.
+    ///
+    /// # Errors
+    /// It is no run folder, of a newer schema, or damaged.
+    pub fn open(path: &Path) -> Result<Record, ArchiveError> {
+        Record::open(path)
+    }
+
+    /// Reads a run folder and goes on writing it. What a kill left of a line is cut off.
+    ///
+    /// # Errors
+    /// As for [`Archive::open`], or somebody is writing it, or it may not be written.
+    pub fn resume(path: &Path) -> Result<(Run, Record), ArchiveError> {
+        let run = Run::reopen(path)?;
+        let record = Record::open(path)?;
+        run.cut_torn_line()?;
+        Ok((run, record))
+    }
+}
+
+/// Longer names of targets are cut: the folder's whole name has to fit the 255 bytes that file systems allow.
+const PART_CHARS_MAX: usize = 64;
+
+/// A folder name of letters, digits, dots and dashes, whatever the parts hold.
+fn folder_name(began: &str, procedure: &str, target: &str) -> String {
+    let parts = [began, procedure, target].map(|part| {
+        let mut name = String::new();
+        for character in part.chars() {
+            if character.is_ascii_alphanumeric() || (character == '.' && !name.is_empty()) {
+                name.push(character);
+            } else if !name.is_empty() && !name.ends_with('-') {
+                name.push('-');
+            }
+        }
+        name.truncate(PART_CHARS_MAX);
+        name.trim_end_matches(['-', '.']).to_owned()
+    });
+    let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "run".to_owned() } else { parts.join("-") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn runs_belong_where_xdg_says() {
+        let root = |data: &'static str, home: &'static str| {
+            Archive::default_root(move |name| match name {
+                "XDG_DATA_HOME" => Some(data.into()),
+                "HOME" if !home.is_empty() => Some(home.into()),
+                _ => None,
+            })
+        };
+        assert_eq!(root("/data", "/home/me").unwrap(), Path::new("/data/likenew/runs"));
+        for unusable in ["", "relative"] {
+            assert_eq!(root(unusable, "/home/me").unwrap(), Path::new("/home/me/.local/share/likenew/runs"));
+        }
+        assert!(matches!(root("", ""), Err(ArchiveError::NoHome)));
+    }
+
+    #[test]
+    fn folder_names_are_tame() {
+        let name = |target| folder_name("2026-03-14T15:09:26Z", "fill", target);
+        assert_eq!(name("/dev/sda"), "2026-03-14T15-09-26Z-fill-dev-sda");
+        assert_eq!(
+            name("sim:x25m?state=used&fill=0.8"),
+            "2026-03-14T15-09-26Z-fill-sim-x25m-state-used-fill-0.8"
+        );
+        assert_eq!(name("../../etc"), "2026-03-14T15-09-26Z-fill-etc");
+        assert_eq!(folder_name("", "..", "/"), "run");
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_stays_in_its_folder(began in ".*", procedure in ".*", target in ".*") {
+            let name = folder_name(&began, &procedure, &target);
+            prop_assert!(name.len() <= 200 && !name.starts_with(['.', '-']) && !name.contains("--"));
+            prop_assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '-'));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong with a run folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a run could not be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The operating system refused.
+    #[error("could not {doing} {}: {source}; {}", path.display(), advice(source))]
+    System {
+        /// What was being done: "write".
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The folder is something else.
+    #[error(
+        "{} is not a run folder: it has no {missing}; give a folder that holds plan.toml, machine.json and segments.jsonl",
+        path.display()
+    )]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+        /// The file that every run folder has.
+        missing: &'static str,
+    },
+    /// A later likenew wrote it.
+    #[error("{} is of schema {found}, and this likenew reads schema {known}; use a newer likenew", path.display())]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        found: u64,
+        /// What is understood.
+        known: u32,
+    },
+    /// A file does not hold what it should.
+    #[error(
+        "{} can not be read: {why}; it was changed or damaged after it was written, so bring back a copy of it or leave this run out",
+        place(path, *line)
+    )]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// The line in it, from 1.
+        line: Option<usize>,
+        /// What is wrong.
+        why: String,
+    },
+    /// Something measured has no form that reads back: a mistake of likenew.
+    #[error("{} would not read back ({why}), so it is not kept; please report this", path.display())]
+    Unreadable {
+        /// The file it was for.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Somebody else writes this run.
+    #[error("{} is being written by another likenew; wait for it to end", .0.display())]
+    Busy(PathBuf),
+    /// An earlier write failed half-way and could not be undone.
+    #[error("{} ends in the middle of a line, because an earlier write failed; resume the run to go on", .0.display())]
+    Torn(PathBuf),
+    /// There is no place for runs.
+    #[error(
+        "neither XDG_DATA_HOME nor HOME is set to an absolute path, so there is no folder for runs; set one or name a folder"
+    )]
+    NoHome,
+}
+
+impl ArchiveError {
+    pub(crate) fn system(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::System { doing, path, source }
+    }
+
+    pub(crate) fn broken(path: &Path, line: Option<usize>, why: impl ToString) -> Self {
+        Self::Broken { path: path.to_owned(), line, why: why.to_string() }
+    }
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space there, or keep the runs on another drive"
+        }
+        io::ErrorKind::PermissionDenied => "change its permissions, or keep the runs in a folder of your own",
+        io::ErrorKind::ReadOnlyFilesystem => "keep the runs on a drive that may be written",
+        io::ErrorKind::NotFound => "check that the path exists",
+        _ => "check the drive that holds it, or keep the runs on another one",
+    }
+}
+
+fn place(path: &Path, line: Option<usize>) -> String {
+    match line {
+        Some(line) => format!("{}, line {line},", path.display()),
+        None => path.display().to_string(),
+    }
+}

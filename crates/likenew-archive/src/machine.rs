@@ -1,0 +1,37 @@
+//! On what a run was made.
+
+use likenew_core::drive::Identity;
+use likenew_core::instrument::Instrument;
+use likenew_core::target::Geometry;
+use serde::{Deserialize, Serialize};
+
+/// The schema of run folders that this version writes, and the newest that it reads.
+pub const SCHEMA: u32 = 1;
+
+/// The drive, the instrument, and when the run began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Version of the run folder's form.
+    pub schema: u32,
+    /// When it began: date and time of day as text, such as `2026-03-14T15:09:26Z`. Names the folder, so that runs sort
+    /// by time; nothing is computed from it.
+    pub began: String,
+    /// What is measured.
+    pub identity: Identity,
+    /// How it is addressed.
+    pub geometry: Geometry,
+    /// What measured it, its version included.
+    pub instrument: Instrument,
+}
+
+impl Machine {
+    /// A machine of the present schema.
+    pub fn new(
+        began: impl Into<String>,
+        identity: Identity,
+        geometry: Geometry,
+        instrument: Instrument,
+    ) -> Self {
+        Self { schema: SCHEMA, began: began.into(), identity, geometry, instrument }
+    }
+}

@@ -1,0 +1,155 @@
+//! Reads a file of samples back, one group of rows at a time.
+
+use std::fs::File;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+
+use likenew_core::io::Op;
+use likenew_core::sample::Sample;
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
+use parquet::schema::parser::parse_message_type;
+
+use crate::error::ArchiveError;
+use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
+
+/// More rows in one group than this are refused: no file of ours has them, and they would have to fit the memory.
+const GROUP_ROWS_MAX: i64 = 1_000_000;
+
+/// The samples of a file with the index of their segment: those of one lane in order of completion, the lanes
+/// interleaved by the batch. After an error it ends. The file has no checksums: damage to a value itself can go unnoticed.
+pub struct SampleReader {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+    next_group: usize,
+    rows: std::vec::IntoIter<Row>,
+}
+
+impl SampleReader {
+    /// Opens a file that a [`crate::SampleWriter`] has closed.
+    ///
+    /// # Errors
+    /// It can not be read, was not closed, or has other columns.
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        let broken = |error: ParquetError| {
+            ArchiveError::broken(path, None, format!("it was not closed, or is no file of samples ({error})"))
+        };
+        let file = File::open(path).map_err(ArchiveError::system("read", path))?;
+        let file = contained(|| SerializedFileReader::new(file)).map_err(broken)?;
+        let schema = parse_message_type(SCHEMA_TEXT).expect("the schema is valid");
+        if *file.metadata().file_metadata().schema() != schema {
+            return Err(ArchiveError::broken(path, None, "it has other columns than a file of samples"));
+        }
+        Ok(Self { path: path.to_owned(), file, next_group: 0, rows: Vec::new().into_iter() })
+    }
+
+    /// How many samples the file holds.
+    pub fn total(&self) -> u64 {
+        self.file.metadata().file_metadata().num_rows().max(0) as u64
+    }
+
+    fn read_group(&self, index: usize) -> Result<Vec<Row>, ArchiveError> {
+        let broken = |why: String| ArchiveError::broken(&self.path, None, why);
+        let group = self.file.get_row_group(index).map_err(|error| broken(error.to_string()))?;
+        let count = group.metadata().num_rows();
+        if !(0..=GROUP_ROWS_MAX).contains(&count) {
+            return Err(broken(format!("a group of {count} rows")));
+        }
+        let columns = contained(|| Columns::read(&*group, count as usize))
+            .map_err(|error| broken(error.to_string()))?;
+        (0..count as usize).map(|row| columns.row(row).map_err(broken)).collect()
+    }
+}
+
+impl Iterator for SampleReader {
+    type Item = Result<(u32, Sample), ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.rows.next() {
+                return Some(Ok((row.segment, row.sample)));
+            }
+            if self.next_group >= self.file.num_row_groups() {
+                return None;
+            }
+            match self.read_group(self.next_group) {
+                Ok(rows) => self.rows = rows.into_iter(),
+                Err(error) => {
+                    self.next_group = usize::MAX;
+                    return Some(Err(error));
+                }
+            }
+            self.next_group += 1;
+        }
+    }
+}
+
+/// The library takes some of a file's numbers for granted and panics where damage has changed them. Nothing that it
+/// touched is used after that.
+fn contained<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let read = panic::catch_unwind(AssertUnwindSafe(read));
+    read.unwrap_or_else(|_| Err(ParquetError::General("its numbers contradict each other".to_owned())))
+}
+
+/// One group of rows, column by column.
+struct Columns {
+    segment: Vec<i32>,
+    stream: Vec<i32>,
+    op: Vec<Option<Op>>,
+    outcome: Vec<i64>,
+    offset: Vec<i64>,
+    length: Vec<i32>,
+    times_ns: [Vec<i64>; 3],
+}
+
+impl Columns {
+    fn read(group: &dyn RowGroupReader, count: usize) -> Result<Self, ParquetError> {
+        let time = |index| column::<Int64Type>(group, index, count);
+        let op = |name: &[u8]| Op::ALL.into_iter().find(|op| op.name().as_bytes() == name);
+        Ok(Self {
+            segment: column::<Int32Type>(group, 0, count)?,
+            stream: column::<Int32Type>(group, 1, count)?,
+            op: column::<ByteArrayType>(group, 2, count)?.iter().map(|name| op(name.data())).collect(),
+            outcome: column::<Int64Type>(group, 3, count)?,
+            offset: column::<Int64Type>(group, 4, count)?,
+            length: column::<Int32Type>(group, 5, count)?,
+            times_ns: [time(6)?, time(7)?, time(8)?],
+        })
+    }
+
+    fn row(&self, row: usize) -> Result<Row, String> {
+        Row::try_from(Values {
+            segment: self.segment[row],
+            stream: self.stream[row],
+            op: self.op[row].ok_or("an unknown operation")?,
+            outcome: self.outcome[row],
+            offset: self.offset[row],
+            length: self.length[row],
+            due_ns: self.times_ns[0][row],
+            sent_ns: self.times_ns[1][row],
+            done_ns: self.times_ns[2][row],
+        })
+    }
+}
+
+/// Exactly `count` values of a column.
+fn column<T: DataType>(
+    group: &dyn RowGroupReader,
+    index: usize,
+    count: usize,
+) -> Result<Vec<T::T>, ParquetError> {
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(index)?);
+    let mut values = Vec::with_capacity(count);
+    while values.len() < count {
+        let (read, ..) = reader.read_records(count - values.len(), None, None, &mut values)?;
+        if read == 0 {
+            return Err(ParquetError::General(format!(
+                "column {index} ends after {} of {count} rows",
+                values.len()
+            )));
+        }
+    }
+    Ok(values)
+}

@@ -1,0 +1,38 @@
+//! The list of all questions.
+
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Card, Procedure};
+
+use crate::bench::Bench;
+use crate::fill::Fill;
+use crate::run::Run;
+
+/// What each asks and costs, in the order in which a newcomer should meet them.
+pub const CARDS: [&Card; 3] = [&crate::bench::CARD, &crate::fill::CARD, &crate::run::CARD];
+
+/// The procedure a plan names, with its settings.
+///
+/// # Errors
+/// A sentence: the plan is of a newer form, names no procedure that exists, or its settings are wrong.
+pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
+    if plan.schema != 1 {
+        return Err(format!("this plan has schema {}; this version of likenew reads schema 1", plan.schema));
+    }
+    match plan.procedure.as_str() {
+        "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
+        "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
+        "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
+        other => {
+            let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();
+            Err(format!("there is no procedure \"{other}\"; there are {}", names.join(", ")))
+        }
+    }
+}
+
+/// A procedure's settings out of a plan.
+pub(crate) fn options<T: serde::de::DeserializeOwned>(
+    procedure: &str,
+    table: &toml::Table,
+) -> Result<T, String> {
+    T::deserialize(table.clone()).map_err(|error| format!("the options of {procedure}: {}", error.message()))
+}

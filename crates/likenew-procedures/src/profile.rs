@@ -1,0 +1,111 @@
+//! The tests of the familiar table, by the names that CrystalDiskMark made familiar.
+
+use std::fmt;
+
+use likenew_core::units::exact_size;
+use serde::{Deserialize, Serialize};
+
+/// A named set of tests.
+///
+/// `default`, `nvme`, `peak` and `real` are the sets of CrystalDiskMark 8; `2009` is that of its first versions, which
+/// the drive tests of that time used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Profile {
+    /// Sequential 1 MiB deep and shallow, random 4 KiB deep and shallow.
+    #[default]
+    #[serde(rename = "default")]
+    Default,
+    /// The same with the many threads that fast drives want.
+    #[serde(rename = "nvme")]
+    Nvme,
+    /// Only the deep queues.
+    #[serde(rename = "peak")]
+    Peak,
+    /// Only the shallow queues, as one program at a time makes them.
+    #[serde(rename = "real")]
+    Real,
+    /// Sequential, random 512 KiB, random 4 KiB, random 4 KiB deep.
+    #[serde(rename = "2009")]
+    Of2009,
+}
+
+/// One line of the table: a pattern, a block size, and how many I/Os are in flight on how many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Test {
+    /// Whether addresses are random rather than sequential.
+    pub random: bool,
+    /// Bytes of one I/O.
+    pub block: u32,
+    /// I/Os in flight on each thread.
+    pub depth: u32,
+    /// Threads.
+    pub threads: u32,
+}
+
+const fn sequential(block: u32, depth: u32, threads: u32) -> Test {
+    Test { random: false, block, depth, threads }
+}
+
+const fn random(block: u32, depth: u32, threads: u32) -> Test {
+    Test { random: true, block, depth, threads }
+}
+
+const K: u32 = 1 << 10;
+const M: u32 = 1 << 20;
+
+impl Profile {
+    /// All profiles with the names they are typed by.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("default", Self::Default),
+        ("nvme", Self::Nvme),
+        ("peak", Self::Peak),
+        ("real", Self::Real),
+        ("2009", Self::Of2009),
+    ];
+
+    /// Its tests, in order.
+    pub fn tests(self) -> &'static [Test] {
+        match self {
+            Self::Default => {
+                const { &[sequential(M, 8, 1), sequential(M, 1, 1), random(4 * K, 32, 1), random(4 * K, 1, 1)] }
+            }
+            Self::Nvme => {
+                const {
+                    &[
+                        sequential(M, 8, 1),
+                        sequential(128 * K, 32, 1),
+                        random(4 * K, 32, 16),
+                        random(4 * K, 1, 1),
+                    ]
+                }
+            }
+            Self::Peak => const { &[sequential(M, 8, 1), random(4 * K, 32, 1)] },
+            Self::Real => const { &[sequential(M, 1, 1), random(4 * K, 1, 1)] },
+            Self::Of2009 => {
+                const { &[sequential(M, 1, 1), random(512 * K, 1, 1), random(4 * K, 1, 1), random(4 * K, 32, 1)] }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Test {
+    /// `SEQ1M Q8T1`, `RND4K Q32T16`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pattern = if self.random { "RND" } else { "SEQ" };
+        let size = exact_size(u64::from(self.block));
+        write!(f, "{pattern}{} Q{}T{}", size.trim_end_matches("iB"), self.depth, self.threads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_called_what_users_call_them() {
+        let names = |profile: Profile| profile.tests().iter().map(Test::to_string).collect::<Vec<_>>();
+        assert_eq!(names(Profile::Default), ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"]);
+        assert_eq!(names(Profile::Nvme), ["SEQ1M Q8T1", "SEQ128K Q32T1", "RND4K Q32T16", "RND4K Q1T1"]);
+        assert_eq!(names(Profile::Of2009), ["SEQ1M Q1T1", "RND512K Q1T1", "RND4K Q1T1", "RND4K Q32T1"]);
+    }
+}

@@ -1,0 +1,29 @@
+//! Pictures that several procedures draw.
+
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::Axis;
+
+/// An axis of speed.
+pub(crate) fn speed() -> Axis {
+    Axis { label: "speed".into(), unit: "bytes/s".into() }
+}
+
+/// An axis with this label and unit.
+pub(crate) fn axis(label: &str, unit: &str) -> Axis {
+    Axis { label: label.into(), unit: unit.into() }
+}
+
+/// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment.
+pub(crate) fn speed_over_time(segment: &Segment, origin: Nanos) -> Vec<[f64; 2]> {
+    let (width, elapsed) = (segment.seconds.width, segment.elapsed().0);
+    let start = segment.began.since(origin).0;
+    let cells = segment.seconds.cells.iter().enumerate();
+    cells
+        .filter_map(|(index, cell)| {
+            let from = index as u64 * width;
+            let to = (from + width).min(elapsed);
+            (to > from).then(|| [(start + to) as f64, cell.bytes as f64 * 1e9 / (to - from) as f64])
+        })
+        .collect()
+}

@@ -1,0 +1,118 @@
+//! What fill says of lists of speeds whose shape is known.
+
+mod support;
+
+use likenew_core::procedure::{Procedure as _, Step};
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing};
+use likenew_procedures::fill::{Fill, FillOptions};
+use support::{Course, evidence, play, segment, standing, steady};
+
+const MIB: u64 = 1 << 20;
+
+fn fill(files: u32) -> Fill {
+    Fill::new(FillOptions { files, file_size: 64 * MIB, ..FillOptions::default() }).unwrap()
+}
+
+/// A few percent of scatter, the same on every run.
+fn scatter(file: usize) -> f64 {
+    1.0 + 0.03 * ((file * 7919 % 101) as f64 / 101.0 - 0.5)
+}
+
+fn findings(files: u32, course: impl Fn(usize) -> Course) -> Findings {
+    play(&fill(files), evidence(u64::from(files) * 64 * MIB, true), |file, _| course(file))
+}
+
+#[test]
+fn a_drive_as_new_is_flat() {
+    let findings = findings(100, |file| steady(76e6 * scatter(file)));
+    assert_eq!(standing(&findings, "Every file was written at about 76"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "No write stalled"), Some(Standing::Holds));
+    assert!(!findings.found_problem());
+    assert_eq!(findings.tables["files"].len(), 100);
+    assert_eq!(findings.tables["files"][0]["stalls"], 0);
+}
+
+#[test]
+fn two_levels_in_runs_are_a_problem() {
+    let slow = |file: usize| file % 40 >= 25;
+    let findings = findings(200, |file| steady(scatter(file) * if slow(file) { 6e6 } else { 75e6 }));
+    assert_eq!(standing(&findings, "two groups"), Some(Standing::Holds));
+    assert!(findings.found_problem());
+    let evidence = findings.verdicts[0].because.join(" ");
+    assert!(evidence.contains("in runs"), "{evidence}");
+    assert!(findings.verdicts[0].claim.contains("38 %"), "{}", findings.verdicts[0].claim);
+}
+
+#[test]
+fn a_disks_zones_are_no_problem() {
+    let findings = findings(100, |file| steady(scatter(file) * (110e6 - 0.55e6 * file as f64)));
+    assert_eq!(standing(&findings, "falls steadily"), Some(Standing::Holds));
+    assert!(!findings.found_problem());
+}
+
+#[test]
+fn a_drive_that_recovers_while_it_is_filled_had_fallen() {
+    let findings = findings(100, |file| steady(scatter(file) * (20e6 + 0.5e6 * file as f64)));
+    assert_eq!(standing(&findings, "rises steadily"), Some(Standing::Holds));
+    assert!(findings.found_problem());
+}
+
+#[test]
+fn few_files_decide_nothing() {
+    let findings = findings(5, |file| steady(if file < 2 { 6e6 } else { 75e6 }));
+    assert_eq!(standing(&findings, "one speed"), Some(Standing::Undecided));
+}
+
+#[test]
+fn a_pause_is_found_with_its_file_and_place() {
+    let pause = Nanos::from_millis(700);
+    let findings =
+        findings(20, |file| Course { bytes_per_s: 75e6, pause: if file == 7 { pause } else { Nanos::ZERO } });
+    assert_eq!(standing(&findings, "Writing stalled 1 times"), Some(Standing::Holds));
+    let stall = &findings.tables["stalls"][0];
+    assert_eq!(stall["file"], 8);
+    // The four writes that were in flight when the pause began have all waited; the first of them names the place.
+    assert_eq!(stall["ios"], 4);
+    assert_eq!(stall["offset_bytes"], 32 * MIB);
+    let duration = stall["duration_ns"].as_u64().unwrap();
+    assert!((700_000_000..900_000_000).contains(&duration), "{duration}");
+    assert_eq!(findings.tables["files"][7]["stalls"], 1);
+    assert_eq!(findings.series["files"].marks.len(), 1);
+}
+
+#[test]
+fn an_interrupted_run_says_how_far_it_came() {
+    let (fill, mut evidence) = (fill(50), evidence(50 * 64 * MIB, true));
+    for _ in 0..12 {
+        let Step::Run(workload) = fill.next(&evidence).unwrap() else {
+            panic!("12 of 50 files are not enough")
+        };
+        let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
+        evidence.segments.push(segment(&workload, began, &steady(75e6)));
+    }
+    let findings = fill.judge(&evidence);
+    assert_eq!(standing(&findings, "All 50 files"), Some(Standing::Fails));
+    assert_eq!(findings.tables["files"].len(), 12);
+}
+
+#[test]
+fn nothing_measured_judges_to_nothing_wrong() {
+    let findings = fill(50).judge(&evidence(50 * 64 * MIB, true));
+    assert!(!findings.found_problem());
+    assert!(findings.tables["files"].is_empty() && findings.series.is_empty());
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    assert!(fill(10).next(&evidence(MIB, true)).unwrap_err().contains("more than"));
+    assert!(fill(1).next(&evidence(64 * MIB, false)).unwrap_err().contains("only be read"));
+    for (options, word) in [
+        (FillOptions { files: 0, ..FillOptions::default() }, "files"),
+        (FillOptions { block: 1000, ..FillOptions::default() }, "block"),
+        (FillOptions { file_size: MIB + 512, ..FillOptions::default() }, "file_size"),
+        (FillOptions { depth: 0, ..FillOptions::default() }, "depth"),
+    ] {
+        assert!(Fill::new(options).err().unwrap().contains(word));
+    }
+}

@@ -1,0 +1,46 @@
+//! The counts as Markdown.
+
+use std::fmt::Write as _;
+
+use crate::counts::{Answers, Coverage, LENGTHS, SERIES, TwoLevelRow};
+
+pub(crate) fn one_level(rows: &[(&'static str, [Answers; LENGTHS.len()])]) -> String {
+    let lengths = LENGTHS.map(|length| format!("n = {length}")).join(" | ");
+    let mut out = format!("| one level | {lengths} |\n|---|{}\n", "---|".repeat(LENGTHS.len()));
+    for (name, answers) in rows {
+        let cells =
+            answers.map(|of| format!("{} / {}", percent(of.two, SERIES), percent(of.undecided, SERIES)));
+        writeln!(out, "| {name} | {} |", cells.join(" | ")).expect("a string takes text");
+    }
+    out
+}
+
+pub(crate) fn two_levels(rows: &[TwoLevelRow]) -> String {
+    let mut out = String::from(
+        "| two levels | n | smaller level 1–2 | smaller level 3–5 | smaller level ≥ 6 |\n|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let cells = row.answers.map(|of| match of.total() {
+            0..30 => "–".to_owned(),
+            all => [of.two, of.undecided, of.one].map(|count| percent(count, all)).join(" / "),
+        });
+        let (ratio, variation) = (row.levels.ratio, row.levels.variation * 100.0);
+        writeln!(out, "| ratio {ratio}, {variation} % | {} | {} |", row.length, cells.join(" | "))
+            .expect("a string takes text");
+    }
+    out
+}
+
+pub(crate) fn coverage(rows: &[Coverage]) -> String {
+    let mut out = String::from("| interval | values | n | holds the truth |\n|---|---|---|---|\n");
+    for row in rows {
+        let values = if row.skewed { "lognormal, σ = 0.8" } else { "normal" };
+        writeln!(out, "| {} | {values} | {} | {} % |", row.method, row.length, percent(row.held, SERIES))
+            .expect("a string takes text");
+    }
+    out
+}
+
+fn percent(count: u64, all: u64) -> String {
+    format!("{:.1}", 100.0 * count as f64 / all as f64)
+}
