@@ -1,0 +1,192 @@
+//! The columns of a table: which there are, what they are called, and how their cells read.
+
+use std::collections::HashSet;
+
+use likenew_core::verdict::Row;
+use serde_json::Value;
+
+use crate::unit::{Unit, clean, heading};
+
+/// One column as it is shown: the values of a key, with the ends of their interval where the table has them.
+pub(crate) struct Column {
+    /// The key of its values.
+    pub(crate) key: String,
+    /// What it is called.
+    pub(crate) name: String,
+    /// What people read above it: its name, and what its cells hold besides.
+    pub(crate) heading: String,
+    /// What its numbers count.
+    pub(crate) unit: Unit,
+    /// Whether all its values are numbers.
+    pub(crate) number: bool,
+    /// Whether any of its values is a text.
+    words: bool,
+    /// Keys of the interval around each value.
+    interval: Option<(String, String)>,
+    /// The key that holds each row's unit, where it differs from row to row.
+    unit_key: Option<String>,
+}
+
+/// What a cell without a value shows.
+pub(crate) const MISSING: &str = "–";
+
+impl Column {
+    /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`; a text column
+    /// `unit` (see `age.new_vs_used`) goes into the cells of the numbers whose keys name no unit.
+    pub(crate) fn all<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<Self> {
+        let keys = keys(rows.clone());
+        let number = |key: &str| is_number(rows.clone(), key);
+        let with_unit = keys.iter().any(|key| key == "unit") && !number("unit");
+        let interval = |key: &str| {
+            let (low, high) = (format!("{key}_low"), format!("{key}_high"));
+            (number(key) && number(&low) && number(&high)).then_some((low, high))
+        };
+        let hidden = |key: &str| {
+            let end_of = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
+            (key == "unit" && with_unit) || end_of.is_some_and(|whole| interval(whole).is_some())
+        };
+        let column = |key: &String| {
+            let (name, unit) = heading(key);
+            let interval = interval(key);
+            let heading = if interval.is_some() { format!("{name} (low–high)") } else { name.clone() };
+            let unit_key = (with_unit && unit == Unit::Plain).then(|| "unit".to_owned());
+            let words = rows.clone().any(|row| row.get(key).is_some_and(Value::is_string));
+            Self { key: key.clone(), name, heading, unit, number: number(key), words, interval, unit_key }
+        };
+        keys.iter().filter(|key| !hidden(key)).map(column).collect()
+    }
+
+    /// The value of this column in a row, if it is a number.
+    pub(crate) fn value(&self, row: &Row) -> Option<f64> {
+        row.get(&self.key)?.as_f64()
+    }
+
+    /// The cell of a row for people.
+    pub(crate) fn cell(&self, row: &Row) -> String {
+        let spelled = match row.get(&self.key) {
+            None | Some(Value::Null) => return MISSING.into(),
+            Some(Value::Bool(yes)) => return if *yes { "yes".into() } else { "no".into() },
+            Some(Value::String(text)) => return clean(text),
+            Some(Value::Number(number)) => self.spell(number.as_f64().unwrap_or(f64::NAN), row),
+            Some(other) => return clean(&other.to_string()),
+        };
+        let end = |key: &String| row.get(key).and_then(Value::as_f64).map(|value| self.spell(value, row));
+        match self.interval.as_ref().map(|(low, high)| (end(low), end(high))) {
+            Some((Some(low), Some(high))) => format!("{spelled} ({low}–{high})"),
+            _ => spelled,
+        }
+    }
+
+    fn spell(&self, value: f64, row: &Row) -> String {
+        match self.unit_key.as_ref().and_then(|key| row.get(key)).and_then(Value::as_str) {
+            Some(unit) => Unit::of(unit).spell(value),
+            None => self.unit.spell_below_heading(value),
+        }
+    }
+}
+
+/// All keys, in order of first appearance.
+fn keys<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
+    let mut known = HashSet::new();
+    rows.flat_map(Row::keys).filter(|key| known.insert(*key)).cloned().collect()
+}
+
+fn is_number<'a>(rows: impl Iterator<Item = &'a Row>, key: &str) -> bool {
+    let mut values = rows.filter_map(|row| row.get(key)).filter(|value| !value.is_null()).peekable();
+    values.peek().is_some() && values.all(Value::is_number)
+}
+
+/// Which columns tell the rows of every one of these tables apart: those with words, and of the others, from the
+/// left, as many as it takes. `None` when even all columns do not.
+pub(crate) fn identity(columns: &[Column], tables: &[&[Row]]) -> Option<Vec<usize>> {
+    let (mut chosen, others): (Vec<usize>, Vec<usize>) =
+        (0..columns.len()).partition(|index| columns[*index].words);
+    let mut others = others.into_iter();
+    while !(tables.iter().all(|rows| are_distinct(columns, &chosen, rows))) {
+        chosen.push(others.next()?);
+    }
+    chosen.sort_unstable();
+    Some(chosen)
+}
+
+fn are_distinct(columns: &[Column], chosen: &[usize], rows: &[Row]) -> bool {
+    let mut seen = HashSet::new();
+    rows.iter().all(|row| seen.insert(identity_of(columns, chosen, row)))
+}
+
+/// The values that tell this row from the others, as one text.
+pub(crate) fn identity_of(columns: &[Column], chosen: &[usize], row: &Row) -> String {
+    let value = |index: &usize| row.get(&columns[*index].key).unwrap_or(&Value::Null).to_string();
+    chosen.iter().map(value).collect::<Vec<_>>().join("\u{1f}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rows(value: Value) -> Vec<Row> {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn shown(rows: &[Row]) -> Vec<Vec<String>> {
+        let columns = Column::all(rows.iter());
+        let mut shown = vec![columns.iter().map(|column| column.heading.clone()).collect()];
+        shown.extend(rows.iter().map(|row| columns.iter().map(|column| column.cell(row)).collect()));
+        shown
+    }
+
+    #[test]
+    fn cells_carry_what_the_heading_does_not() {
+        let rows = rows(json!([
+            {"test": "SEQ1M", "bytes_per_s": 251.3e6, "bytes_per_s_low": 250e6, "bytes_per_s_high": 252e6, "cached": true},
+            {"test": "RND\u{1b}4K", "bytes_per_s": 39.3e6, "latency_ns_max": 12_340, "cached": null, "more": [1]},
+        ]));
+        assert_eq!(
+            shown(&rows),
+            [
+                vec!["test", "MB/s (low–high)", "cached", "latency max", "more"],
+                vec!["SEQ1M", "251 (250–252)", "yes", "–", "–"],
+                vec!["RND\u{fffd}4K", "39.3", "–", "12.3 µs", "[1]"],
+            ]
+        );
+    }
+
+    #[test]
+    fn an_interval_needs_three_numbers() {
+        let rows = rows(json!([{"v": 1, "v_low": 0, "v_high": "?"}, {"w_low": 3}]));
+        assert_eq!(shown(&rows)[..2], [vec!["v", "v low", "v high", "w low"], vec!["1", "0", "?", "–"]]);
+    }
+
+    #[test]
+    fn a_unit_column_goes_into_the_cells() {
+        let rows = rows(json!([
+            {"test": "random write", "unit": "bytes/s", "new": 39.3e6, "used": 23e6, "drop_percent": 41.5},
+            {"test": "score", "unit": "points", "new": 11902, "used": 11536, "drop_percent": 3.1},
+        ]));
+        assert_eq!(
+            shown(&rows),
+            [
+                vec!["test", "new", "used", "drop"],
+                vec!["random write", "39.3 MB/s", "23.0 MB/s", "41.5%"],
+                vec!["score", "11,902 points", "11,536 points", "3.10%"],
+            ]
+        );
+    }
+
+    #[test]
+    fn rows_are_told_apart_by_words_then_by_numbers_from_the_left() {
+        let case = |value: Value, expected: Option<Vec<usize>>| {
+            let rows = rows(value);
+            let columns = Column::all(rows.iter());
+            assert_eq!(identity(&columns, &[&rows]), expected);
+        };
+        case(json!([{"a": 1, "test": "x"}, {"a": 1, "test": "y"}]), Some(vec![1]));
+        case(json!([{"pass": 1, "test": "x", "v": 5}, {"pass": 2, "test": "x", "v": 5}]), Some(vec![0, 1]));
+        case(json!([{"file": 1, "v": 5}, {"file": 2, "v": 5}]), Some(vec![0]));
+        case(json!([{"on": true, "v": 5}, {"on": true, "v": 6}]), Some(vec![0, 1]));
+        case(json!([{"v": 5}, {"v": 5}]), None);
+        case(json!([]), Some(vec![]));
+    }
+}

@@ -1,0 +1,248 @@
+//! Documents of one procedure side by side: tables joined row by row, series laid over each other.
+
+mod join;
+
+use std::collections::BTreeSet;
+
+use likenew_core::verdict::{Line, Mark, Row, Series};
+
+use crate::grid::Grid;
+use crate::labelled::Labelled;
+use crate::unit::clean;
+
+/// Documents of one procedure.
+pub(crate) struct Group<'a> {
+    /// The procedure.
+    pub(crate) procedure: &'a str,
+    /// At least one.
+    pub(crate) members: Vec<&'a Labelled>,
+    /// What each member is called in headings and legends.
+    pub(crate) names: Vec<String>,
+}
+
+/// Labels longer than this make way for letters above columns.
+const NAME_CHARS_MAX: usize = 10;
+
+/// The tables that answer a procedure's question; the others are what the answer rests on.
+const ANSWERS: [&str; 7] = ["files", "fit", "knees", "levels", "matrix", "new_vs_used", "results"];
+
+/// The documents by procedure, in order of first appearance.
+pub(crate) fn groups(documents: &[Labelled]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for labelled in documents {
+        let procedure = labelled.document.procedure.as_str();
+        match groups.iter_mut().find(|group| group.procedure == procedure) {
+            Some(group) => group.members.push(labelled),
+            None => groups.push(Group { procedure, members: vec![labelled], names: Vec::new() }),
+        }
+    }
+    groups.iter_mut().for_each(Group::name);
+    groups
+}
+
+impl Group<'_> {
+    fn name(&mut self) {
+        let long = self.members.iter().any(|member| member.label.chars().count() > NAME_CHARS_MAX);
+        let letter = |index: usize| match u8::try_from(index) {
+            Ok(index @ 0..26) => char::from(b'A' + index).to_string(),
+            _ => format!("#{}", index + 1),
+        };
+        let name = |(index, member): (usize, &&Labelled)| {
+            if long { letter(index) } else { clean(&member.label) }
+        };
+        self.names = self.members.iter().enumerate().map(name).collect();
+    }
+
+    /// All tables with their titles, answers first, then by name: joined where the rows of the members correspond,
+    /// apart where not.
+    pub(crate) fn tables(&self) -> Vec<(String, Grid)> {
+        let names: BTreeSet<&String> = self.members.iter().flat_map(|m| m.document.tables.keys()).collect();
+        let (first, then): (Vec<&String>, Vec<&String>) =
+            names.into_iter().partition(|name| ANSWERS.contains(&name.as_str()));
+        first.into_iter().chain(then).flat_map(|name| self.table(name)).collect()
+    }
+
+    fn table(&self, name: &str) -> Vec<(String, Grid)> {
+        let title = clean(name).replace('_', " ");
+        let members = self.members.iter().zip(&self.names);
+        let tables: Vec<(String, &[Row])> = members
+            .filter_map(|(member, of)| {
+                member.document.tables.get(name).map(|rows| (of.clone(), rows.as_slice()))
+            })
+            .collect();
+        if self.members.len() == 1 {
+            return tables.into_iter().map(|(_, rows)| (title.clone(), Grid::of(rows))).collect();
+        }
+        match join::join(&tables) {
+            Some(grid) => vec![(title, grid)],
+            None => tables.into_iter().map(|(of, rows)| (format!("{title}, {of}"), Grid::of(rows))).collect(),
+        }
+    }
+
+    /// All series, by name: laid over each other where their axes agree, apart where not.
+    pub(crate) fn series(&self) -> Vec<Series> {
+        let names: BTreeSet<&String> = self.members.iter().flat_map(|m| m.document.series.keys()).collect();
+        names.into_iter().flat_map(|name| self.series_of(name)).collect()
+    }
+
+    fn series_of(&self, name: &str) -> Vec<Series> {
+        let of = |(member, name_of): (&&Labelled, &String)| {
+            member.document.series.get(name).map(|series| (name_of.clone(), series.clone()))
+        };
+        let all: Vec<(String, Series)> = self.members.iter().zip(&self.names).filter_map(of).collect();
+        if self.members.len() == 1 {
+            return all.into_iter().map(|(_, series)| series).collect();
+        }
+        if all.len() > 1 && all.windows(2).all(|pair| agree(&pair[0].1, &pair[1].1)) {
+            return vec![overlay(all)];
+        }
+        let apart =
+            |(of, series): (String, Series)| Series { title: format!("{}, {of}", series.title), ..series };
+        all.into_iter().map(apart).collect()
+    }
+}
+
+/// Whether two series can share axes.
+fn agree(one: &Series, other: &Series) -> bool {
+    one.shape == other.shape
+        && one.x.unit == other.x.unit
+        && one.y.unit == other.y.unit
+        && one.categories.is_empty() == other.categories.is_empty()
+}
+
+/// One series with the lines of all, each named after its document. Categories are united by their names.
+fn overlay(all: Vec<(String, Series)>) -> Series {
+    let mut merged = Series { lines: Vec::new(), marks: Vec::new(), ..all[0].1.clone() };
+    for (of, series) in all {
+        let moved = place_categories(&mut merged.categories, &series.categories);
+        let x = |x: f64| moved.get(x as usize).map_or(x, |place| *place as f64);
+        let single = series.lines.len() == 1;
+        for Line { name, points } in series.lines {
+            let name = if single { of.clone() } else { format!("{of} {name}") };
+            let points = points.into_iter().map(|[at, y]| [x(at), y]).collect();
+            merged.lines.push(Line { name, points });
+        }
+        merged.marks.extend(
+            series
+                .marks
+                .into_iter()
+                .map(|mark| Mark { x: x(mark.x), label: format!("{of}: {}", mark.label) }),
+        );
+    }
+    merged
+}
+
+/// Adds the categories that are new and says where each of `added` now is.
+fn place_categories(categories: &mut Vec<String>, added: &[String]) -> Vec<usize> {
+    let place = |category: &String| {
+        categories.iter().position(|known| known == category).unwrap_or_else(|| {
+            categories.push(category.clone());
+            categories.len() - 1
+        })
+    };
+    added.iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::grid::Heading;
+    use crate::labelled::label_all;
+
+    fn heads(grid: &Grid) -> Vec<String> {
+        let head = |heading: &Heading| match &heading.of {
+            Some(of) => format!("{} [{of}]", heading.text),
+            None => heading.text.clone(),
+        };
+        grid.headings.iter().map(head).collect()
+    }
+
+    fn only<'a>(tables: &'a [(String, Grid)], title: &str) -> &'a Grid {
+        let found: Vec<&Grid> = tables.iter().filter(|(t, _)| t == title).map(|(_, grid)| grid).collect();
+        assert_eq!(found.len(), 1, "{title} among {:?}", tables.iter().map(|(t, _)| t).collect::<Vec<_>>());
+        found[0]
+    }
+
+    #[test]
+    fn rows_meet_by_what_tells_them_apart_whatever_their_order() {
+        let new = fixtures::bench("new", 1.0);
+        let mut used = fixtures::bench("used", 0.25);
+        used.tables.get_mut("results").unwrap().reverse();
+        used.tables.get_mut("results").unwrap().pop();
+        let documents = label_all(vec![new, used]);
+        let groups = groups(&documents);
+        let tables = groups[0].tables();
+        let grid = only(&tables, "results");
+        assert_eq!(
+            heads(grid)[..8],
+            [
+                "test",
+                "op",
+                "MB/s (low–high) [new]",
+                "MB/s (low–high) [used]",
+                "MB/s [used ÷ new]",
+                "IOPS [new]",
+                "IOPS [used]",
+                "IOPS [used ÷ new]"
+            ]
+        );
+        assert_eq!(grid.rows.len(), 8);
+        assert_eq!(grid.rows[1][4], "0.25×");
+        assert_eq!(grid.rows[0][3..5], ["–", "–"], "the row that the second document lacks");
+        only(&tables, "passes");
+    }
+
+    #[test]
+    fn files_meet_by_their_number_and_stalls_stay_apart() {
+        let (one, mut two) = (fixtures::fill("one"), fixtures::fill("two"));
+        for row in two.tables.get_mut("stalls").unwrap() {
+            row["at_ns"] = (row["at_ns"].as_u64().unwrap() + 1).into();
+        }
+        let documents = label_all(vec![one, two]);
+        let tables = groups(&documents)[0].tables();
+        assert_eq!(only(&tables, "files").headings.iter().filter(|h| h.identity).count(), 1);
+        only(&tables, "stalls, one");
+        only(&tables, "stalls, two");
+    }
+
+    #[test]
+    fn series_share_axes_where_they_agree() {
+        let (one, mut two) = (fixtures::bench("one", 1.0), fixtures::bench("two", 0.5));
+        let bandwidth = two.series.get_mut("bandwidth").unwrap();
+        bandwidth.categories = vec!["RND4K Q1T1".into(), "OTHER".into()];
+        bandwidth.lines.truncate(1);
+        bandwidth.lines[0].points = vec![[0.0, 5.0], [1.0, 6.0]];
+        let documents = label_all(vec![one.clone(), two]);
+        let series = groups(&documents)[0].series();
+        assert_eq!(series.len(), 1);
+        let names: Vec<&str> = series[0].lines.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(names, ["one read", "one write", "two"]);
+        assert_eq!(series[0].categories.len(), 5);
+        assert_eq!(series[0].lines[2].points, [[3.0, 5.0], [4.0, 6.0]]);
+
+        let mut other = fixtures::bench("a long label", 1.0);
+        other.series.get_mut("bandwidth").unwrap().y.unit = "ns".into();
+        let documents = label_all(vec![one, other]);
+        let titles: Vec<String> = groups(&documents)[0].series().into_iter().map(|s| s.title).collect();
+        assert_eq!(titles, ["Speed of each test, A", "Speed of each test, B"], "long labels become letters");
+    }
+
+    #[test]
+    fn procedures_are_not_mixed() {
+        let documents =
+            label_all(vec![fixtures::bench("a", 1.0), fixtures::fill("a"), fixtures::bench("b", 1.0)]);
+        let groups = groups(&documents);
+        let shape: Vec<(&str, usize)> = groups.iter().map(|g| (g.procedure, g.members.len())).collect();
+        assert_eq!(shape, [("bench", 2), ("fill", 1)]);
+    }
+
+    #[test]
+    fn a_ratio_to_nothing_is_no_number() {
+        let mut still = fixtures::bench("still", 1.0);
+        still.tables.get_mut("results").unwrap()[0]["bytes_per_s"] = 0.into();
+        let documents = label_all(vec![still, fixtures::bench("moving", 1.0)]);
+        let tables = groups(&documents)[0].tables();
+        assert_eq!(only(&tables, "results").rows[0][4], "–");
+    }
+}

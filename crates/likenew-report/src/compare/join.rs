@@ -1,0 +1,94 @@
+//! Tables of several documents as one, row by row.
+//!
+//! A ratio between two speeds is the only number made here.
+
+use std::collections::{HashMap, HashSet};
+
+use likenew_core::verdict::Row;
+
+use crate::column::{Column, MISSING, identity, identity_of};
+use crate::grid::{Grid, Heading};
+
+/// Tables whose rows correspond.
+struct Join<'a> {
+    columns: Vec<Column>,
+    /// Which columns tell rows apart.
+    identity: Vec<usize>,
+    /// The rows of each table by what tells them apart, with the name of their document.
+    tables: Vec<(&'a str, HashMap<String, &'a Row>)>,
+    /// Every row that is in any table, once: those of the first table, then what others add.
+    order: Vec<(String, &'a Row)>,
+}
+
+/// One grid of several tables, when at least half the rows of the shortest are in all of them.
+pub(super) fn join(tables: &[(String, &[Row])]) -> Option<Grid> {
+    if tables.len() < 2 {
+        return None;
+    }
+    let join = Join::of(tables)?;
+    let in_all = |(key, _): &&(String, &Row)| join.tables.iter().all(|(_, rows)| rows.contains_key(key));
+    let common = join.order.iter().filter(in_all).count();
+    let shortest = tables.iter().map(|(_, rows)| rows.len()).min()?;
+    (common * 2 >= shortest).then(|| join.grid())
+}
+
+impl<'a> Join<'a> {
+    fn of(tables: &'a [(String, &'a [Row])]) -> Option<Self> {
+        let rows: Vec<&[Row]> = tables.iter().map(|(_, rows)| *rows).collect();
+        let columns = Column::all(rows.iter().copied().flatten());
+        let identity = identity(&columns, &rows)?;
+        let keyed = |row: &'a Row| (identity_of(&columns, &identity, row), row);
+        let by_key =
+            tables.iter().map(|(of, rows)| (of.as_str(), rows.iter().map(keyed).collect())).collect();
+        let mut known = HashSet::new();
+        let order = tables.iter().flat_map(|(_, rows)| rows.iter().map(keyed));
+        let order = order.filter(|(key, _)| known.insert(key.clone())).collect();
+        Some(Self { tables: by_key, order, columns, identity })
+    }
+
+    fn grid(&self) -> Grid {
+        let mut grid = Grid { headings: Vec::new(), rows: vec![Vec::new(); self.order.len()] };
+        for (group, column) in self.columns.iter().enumerate() {
+            let identity = self.identity.contains(&group);
+            let heading = |text: &str, of: Option<String>| Heading {
+                text: text.to_owned(),
+                of,
+                number: column.number,
+                identity,
+                group,
+            };
+            if identity {
+                grid.push(heading(&column.heading, None), self.order.iter().map(|(_, row)| column.cell(row)));
+                continue;
+            }
+            for (of, rows) in &self.tables {
+                let cell = |row: Option<&&Row>| row.map_or(MISSING.into(), |row| column.cell(row));
+                let cells = self.order.iter().map(|(key, _)| cell(rows.get(key)));
+                grid.push(heading(&column.heading, Some((*of).to_owned())), cells);
+            }
+            if column.number && column.unit.is_rate() {
+                self.ratios(column).for_each(|(of, cells)| grid.push(heading(&column.name, Some(of)), cells));
+            }
+        }
+        grid
+    }
+
+    /// The ratios of each later table to the first, with what they are called.
+    fn ratios(&self, column: &Column) -> impl Iterator<Item = (String, impl Iterator<Item = String>)> {
+        let (first, first_rows) = &self.tables[0];
+        self.tables.iter().skip(1).map(move |(of, rows)| {
+            let cell = move |(key, _): &(String, &Row)| ratio(column, first_rows.get(key), rows.get(key));
+            (format!("{of} ÷ {first}"), self.order.iter().map(cell))
+        })
+    }
+}
+
+fn ratio(column: &Column, first: Option<&&Row>, other: Option<&&Row>) -> String {
+    let value = |row: Option<&&Row>| row.and_then(|row| column.value(row));
+    match (value(first), value(other)) {
+        (Some(first), Some(other)) if first > 0.0 && (other / first).is_finite() => {
+            format!("{:.2}×", other / first)
+        }
+        _ => MISSING.into(),
+    }
+}

@@ -1,0 +1,150 @@
+//! What `--json` writes: one run of one procedure on one drive, complete and without dates or paths of its own.
+//!
+//! Equal plans and seeds on a simulated drive give byte-identical JSON. `schema/report.schema.json` in the
+//! repository is the form in JSON Schema.
+
+use std::collections::BTreeMap;
+
+use likenew_core::drive::Identity;
+use likenew_core::instrument::Instrument;
+use likenew_core::plan::Plan;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Row, Series, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::error::ReportError;
+use crate::finite;
+
+/// The version of the form that this crate writes and reads.
+pub const SCHEMA: u32 = 1;
+
+/// One run, as it is reported. The order of the fields is the order of the keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Version of this form: [`SCHEMA`].
+    pub schema: u32,
+    /// The name of the procedure, as typed on the command line.
+    pub procedure: String,
+    /// What was measured; of a simulated drive with its accounting at the end of the run.
+    pub target: Identity,
+    /// What was asked.
+    pub plan: Plan,
+    /// Most important first.
+    pub verdicts: Vec<Verdict>,
+    /// By name; the unit stands at the end of each column's key.
+    pub tables: BTreeMap<String, Vec<Row>>,
+    /// By name.
+    pub series: BTreeMap<String, Series>,
+    /// Bytes the run wrote to the drive.
+    pub bytes_written: u64,
+    /// Time the run took on the drive's own clock, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// What the numbers were measured with.
+    pub instrument: Instrument,
+}
+
+impl Document {
+    /// A run's findings with what they rest on.
+    pub fn new(
+        plan: Plan,
+        target: Identity,
+        findings: Findings,
+        instrument: Instrument,
+        bytes_written: u64,
+        elapsed: Nanos,
+    ) -> Self {
+        let Findings { verdicts, tables, series } = findings;
+        Self {
+            schema: SCHEMA,
+            procedure: plan.procedure.clone(),
+            target,
+            plan,
+            verdicts,
+            tables,
+            series,
+            bytes_written,
+            elapsed_ns: elapsed.0,
+            instrument,
+        }
+    }
+
+    /// The document as indented JSON that ends with a newline.
+    ///
+    /// # Errors
+    /// [`ReportError::NotFinite`] when a number in it is infinite or not a number.
+    pub fn to_json(&self) -> Result<String, ReportError> {
+        finite::check(self)?;
+        let mut text = serde_json::to_string_pretty(self).expect("a document has only text keys");
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Reads what [`Document::to_json`] wrote.
+    ///
+    /// # Errors
+    /// [`ReportError::OtherSchema`] for a document of another version, [`ReportError::NotADocument`] for anything
+    /// else.
+    pub fn from_json(text: &str) -> Result<Self, ReportError> {
+        #[derive(Deserialize)]
+        struct Version {
+            schema: u64,
+        }
+        let Version { schema } = serde_json::from_str(text).map_err(ReportError::NotADocument)?;
+        if schema != u64::from(SCHEMA) {
+            return Err(ReportError::OtherSchema { found: schema });
+        }
+        serde_json::from_str(text).map_err(ReportError::NotADocument)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn a_document_reads_back_and_ends_with_a_newline() {
+        for document in fixtures::all() {
+            let text = document.to_json().unwrap();
+            assert!(text.ends_with("}\n"));
+            assert_eq!(Document::from_json(&text).unwrap(), document);
+            assert_eq!(Document::from_json(&text).unwrap().to_json().unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn the_keys_stand_in_the_published_order() {
+        let text = fixtures::bench("sim:new", 1.0).to_json().unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(
+            keys,
+            [
+                "schema",
+                "procedure",
+                "target",
+                "plan",
+                "verdicts",
+                "tables",
+                "series",
+                "bytes_written",
+                "elapsed_ns",
+                "instrument"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_document_is_refused_with_a_reason() {
+        let other =
+            fixtures::bench("sim:new", 1.0).to_json().unwrap().replacen("\"schema\": 1", "\"schema\": 2", 1);
+        assert!(matches!(Document::from_json(&other), Err(ReportError::OtherSchema { found: 2 })));
+        for text in ["", "[]", "{}", "null", "{\"schema\": 1}", "{\"schema\": 1e999}", "{\"schema\": -1}"] {
+            let error = Document::from_json(text).unwrap_err();
+            assert!(matches!(error, ReportError::NotADocument(_)), "{text}: {error}");
+        }
+        let misspelt = other.replacen("\"schema\": 2", "\"schema\": 1, \"verdict\": []", 1);
+        assert!(Document::from_json(&misspelt).unwrap_err().to_string().contains("unknown field `verdict`"));
+    }
+}

@@ -1,0 +1,54 @@
+//! A table as people see it: headings and cells, ready to be set.
+
+use likenew_core::verdict::Row;
+
+use crate::column::{Column, identity};
+
+/// Headings and cells.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Grid {
+    /// From left to right.
+    pub(crate) headings: Vec<Heading>,
+    /// One cell for each heading.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// What stands above a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Heading {
+    /// What the cells are.
+    pub(crate) text: String,
+    /// Whose they are, where several documents are compared.
+    pub(crate) of: Option<String>,
+    /// Whether the cells are numbers, set to the right.
+    pub(crate) number: bool,
+    /// Whether the cells tell the rows apart.
+    pub(crate) identity: bool,
+    /// Columns of one group stay side by side.
+    pub(crate) group: usize,
+}
+
+impl Grid {
+    /// One table of one document.
+    pub(crate) fn of(rows: &[Row]) -> Self {
+        let columns = Column::all(rows.iter());
+        let identity = identity(&columns, &[rows]).unwrap_or_default();
+        let heading = |(group, column): (usize, &Column)| Heading {
+            text: column.heading.clone(),
+            of: None,
+            number: column.number,
+            identity: identity.contains(&group),
+            group,
+        };
+        Self {
+            headings: columns.iter().enumerate().map(heading).collect(),
+            rows: rows.iter().map(|row| columns.iter().map(|column| column.cell(row)).collect()).collect(),
+        }
+    }
+
+    /// Adds a column on the right.
+    pub(crate) fn push(&mut self, heading: Heading, cells: impl Iterator<Item = String>) {
+        self.headings.push(heading);
+        self.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
+    }
+}

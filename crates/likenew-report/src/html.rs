@@ -1,0 +1,126 @@
+//! Documents as one HTML file that needs neither network nor server.
+//!
+//! With the bundle that Vite builds from `web/` the file is the interactive page, with the plain one inside
+//! `<noscript>`; without it the file is the plain page alone: verdicts and tables, no script.
+
+mod plain;
+
+use crate::error::ReportError;
+use crate::finite;
+use crate::labelled::Labelled;
+
+include!(concat!(env!("OUT_DIR"), "/bundle.rs"));
+
+/// What stands in the bundle where the documents go.
+const DOCUMENTS_PLACE: &str = include_str!("html/documents.place").trim_ascii();
+/// What stands in the bundle where the plain page goes.
+const PLAIN_PLACE: &str = include_str!("html/plain.place").trim_ascii();
+
+/// Whether [`page`] makes the interactive page: whether the bundle was there when likenew was built.
+pub fn is_rich() -> bool {
+    BUNDLE.is_some()
+}
+
+/// The documents as one HTML file.
+///
+/// # Errors
+/// [`ReportError::NotFinite`] when a number in a document is infinite or not a number.
+pub fn page(documents: &[Labelled]) -> Result<String, ReportError> {
+    page_in(BUNDLE, documents)
+}
+
+fn page_in(bundle: Option<&str>, documents: &[Labelled]) -> Result<String, ReportError> {
+    documents.iter().try_for_each(|labelled| finite::check(&labelled.document))?;
+    let Some(bundle) = bundle else { return Ok(plain::page(documents)) };
+    let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
+    let embedded = format!("{before}{}{after}", data_block(documents));
+    // The data block cannot contain the second place: it has no `<`.
+    Ok(embedded.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", plain::body(documents)), 1))
+}
+
+/// The documents as a block of data in HTML. Without any `<` in it, nothing inside can end it or start a comment.
+fn data_block(documents: &[Labelled]) -> String {
+    let json =
+        serde_json::to_string(documents).expect("a document has only text keys").replace('<', "\\u003c");
+    format!("<script type=\"application/json\" id=\"likenew-documents\">{json}</script>")
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::verdict::{Standing, Verdict};
+
+    use super::*;
+    use crate::document::Document;
+    use crate::fixtures;
+    use crate::labelled::label_all;
+
+    const NASTY: &str = "</script><!--<script>alert(1)</script> & \"quoted\"";
+
+    fn nasty() -> Vec<Labelled> {
+        let mut document = fixtures::fill("sim:<b>");
+        document.verdicts.insert(0, Verdict::new(NASTY, Standing::Fails).because(NASTY).caveat(NASTY));
+        document.tables.get_mut("files").unwrap()[0].insert(NASTY.into(), NASTY.into());
+        document.tables.insert(NASTY.into(), Vec::new());
+        label_all(vec![document])
+    }
+
+    fn bundle() -> String {
+        format!("<html><head>{DOCUMENTS_PLACE}</head><body>{PLAIN_PLACE}<p>end</p></body></html>")
+    }
+
+    #[test]
+    fn the_rich_page_gives_back_exactly_what_was_embedded() {
+        let documents = nasty();
+        let page = page_in(Some(&bundle()), &documents).unwrap();
+        let (_, rest) = page.split_once("id=\"likenew-documents\">").unwrap();
+        let (json, rest) = rest.split_once("</script>").unwrap();
+        let back: Vec<serde_json::Value> = serde_json::from_str(json).unwrap();
+        assert_eq!(back.len(), 1);
+        assert_eq!(back[0]["label"], "sim:<b>");
+        let document = Document::from_json(&back[0]["document"].to_string()).unwrap();
+        assert_eq!(document, documents[0].document);
+        assert!(!json.contains('<'));
+        assert!(
+            rest.contains("<noscript>")
+                && rest.contains("<table")
+                && rest.ends_with("<p>end</p></body></html>")
+        );
+        assert_eq!(page.matches("<script").count(), 1, "text of a document never becomes a script");
+    }
+
+    #[test]
+    fn the_plain_page_has_all_rows_and_no_script() {
+        let page = page_in(None, &nasty()).unwrap();
+        assert!(page.starts_with("<!DOCTYPE html>"));
+        assert!(!page.contains("<script") && !page.contains("<!--") && !page.contains("http"));
+        assert!(page.contains("&lt;/script&gt;&lt;!--"));
+        assert_eq!(page.matches("<tr>").count(), 201 + 11, "files and stalls, each with a row of headings");
+        let first = page.find("alert(1)").unwrap();
+        assert!(first < page.find("two groups").unwrap(), "verdicts keep their order");
+    }
+
+    #[test]
+    fn documents_are_compared_and_grouped() {
+        let documents = label_all(vec![
+            fixtures::bench("new", 1.0),
+            fixtures::bench("used", 0.25),
+            fixtures::fill("new"),
+        ]);
+        let page = page_in(None, &documents).unwrap();
+        assert!(page.contains("used ÷ new") && page.contains("0.25×"));
+        assert!(page.find("<h1>bench</h1>").unwrap() < page.find("<h1>fill</h1>").unwrap());
+    }
+
+    #[test]
+    fn numbers_that_json_cannot_hold_are_refused() {
+        let mut document = fixtures::bench("sim:new", 1.0);
+        document.verdicts[0].estimate.as_mut().unwrap().value = f64::NAN;
+        assert!(page(&label_all(vec![document])).unwrap_err().to_string().contains("estimate.value is NaN"));
+    }
+
+    #[test]
+    fn the_page_is_rich_exactly_when_the_bundle_was_built() {
+        let page = page(&label_all(vec![fixtures::bench("sim:new", 1.0)])).unwrap();
+        assert_eq!(is_rich(), page.contains("id=\"likenew-documents\""));
+    }
+}

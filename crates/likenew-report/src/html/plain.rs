@@ -1,0 +1,115 @@
+//! Verdicts and tables as HTML without script.
+
+use std::collections::BTreeSet;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::compare::{Group, groups};
+use crate::document::Document;
+use crate::grid::{Grid, Heading};
+use crate::labelled::Labelled;
+use crate::sentence::{Mood, about, estimate_words, mood, standing_word};
+use crate::unit::clean;
+
+const STYLE: &str = include_str!("plain.css");
+
+/// A whole page.
+pub(super) fn page(documents: &[Labelled]) -> String {
+    let labels: BTreeSet<String> = documents.iter().map(|labelled| clean(&labelled.label)).collect();
+    let labels = Vec::from_iter(labels).join(", ");
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Likenew: " (labels) }
+            }
+            body { (markup(documents)) }
+        }
+    };
+    page.into_string()
+}
+
+/// What stands in the body of a page, with its style.
+pub(super) fn body(documents: &[Labelled]) -> String {
+    markup(documents).into_string()
+}
+
+fn markup(documents: &[Labelled]) -> Markup {
+    let groups = groups(documents);
+    html! {
+        style { (PreEscaped(STYLE)) }
+        main class="plain" {
+            @for group in &groups {
+                @if groups.len() > 1 { h1 { (clean(group.procedure)) } }
+                (section(group))
+            }
+        }
+    }
+}
+
+fn section(group: &Group<'_>) -> Markup {
+    let charts = group.series().len();
+    html! {
+        @for (member, name) in group.members.iter().zip(&group.names) {
+            @if group.members.len() > 1 { h2 { (title(name, &clean(&member.label))) } }
+            (verdicts(&member.document))
+            div class="about" { @for sentence in about(&member.document) { p { (sentence) } } }
+        }
+        @for (title, grid) in group.tables() { h2 { (title) } (table(&grid)) }
+        @if charts > 0 {
+            p class="about" { "Pictures need a browser with scripts on, and a likenew that was built with its web page." }
+        }
+    }
+}
+
+fn title(name: &str, label: &str) -> String {
+    if name == label { label.to_owned() } else { format!("{name} = {label}") }
+}
+
+fn verdicts(document: &Document) -> Markup {
+    html! {
+        @for verdict in &document.verdicts {
+            article {
+                h3 { (clean(&verdict.claim)) }
+                p class={ "standing " (class(mood(verdict))) } {
+                    (standing_word(verdict))
+                    @if let Some(estimate) = &verdict.estimate { ": " (estimate_words(estimate)) }
+                }
+                ul {
+                    @for sentence in &verdict.because { li { (clean(sentence)) } }
+                    @for sentence in &verdict.caveats { li { "Caveat: " (clean(sentence)) } }
+                }
+            }
+        }
+    }
+}
+
+fn class(mood: Mood) -> &'static str {
+    match mood {
+        Mood::Good => "good",
+        Mood::Bad => "bad",
+        Mood::Doubtful => "doubtful",
+    }
+}
+
+fn table(grid: &Grid) -> Markup {
+    let class = |heading: &Heading| heading.number.then_some("number");
+    html! {
+        @if grid.rows.is_empty() { p { "no rows" } } @else {
+            div class="wide" {
+                table {
+                    thead { tr { @for heading in &grid.headings {
+                        th scope="col" class=[class(heading)] {
+                            (heading.text) @if let Some(of) = &heading.of { "\n" (of) }
+                        }
+                    } } }
+                    tbody { @for row in &grid.rows {
+                        tr { @for (heading, cell) in grid.headings.iter().zip(row) { td class=[class(heading)] { (cell) } } }
+                    } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Axes: which part of the numbers a picture shows, and where it is labelled.
+
+use crate::unit::Unit;
+
+/// One axis of a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scale {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+    unit: Unit,
+    /// Distance of the ticks, where the ends were chosen to fit it.
+    step: Option<f64>,
+}
+
+/// Values more than this many times apart are drawn on a logarithmic axis …
+const LOGARITHMIC_FROM: f64 = 1000.0;
+/// … and positions, when they are so many times apart …
+const LOGARITHMIC_POSITIONS_FROM: f64 = 64.0;
+/// … and half of them lie within so small a part of the axis.
+const CROWDED: f64 = 0.1;
+
+impl Scale {
+    /// The axis of values: from 0 (or the lowest below it) to a round number above the highest. `None` of nothing.
+    pub(crate) fn of_values(values: impl Iterator<Item = f64>, unit: Unit, ticks_max: usize) -> Option<Self> {
+        let (low, high) = range(values)?;
+        if low > 0.0 && high / low >= LOGARITHMIC_FROM {
+            return Some(Self { low, high, logarithmic: true, unit, step: None });
+        }
+        let low = low.min(0.0);
+        let high = apart(low, high);
+        let step = step(high - low, ticks_max, &unit);
+        let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
+        Some(Self { low, high, logarithmic: false, unit, step: Some(step) })
+    }
+
+    /// The axis of positions: exactly from the first to the last. `None` of nothing.
+    pub(crate) fn of_positions(positions: impl Iterator<Item = f64>, unit: Unit) -> Option<Self> {
+        let mut sorted: Vec<f64> = positions.collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted.dedup();
+        let (low, high) = (*sorted.first()?, *sorted.last()?);
+        let middle = sorted[sorted.len() / 2];
+        let logarithmic =
+            low > 0.0 && high / low >= LOGARITHMIC_POSITIONS_FROM && (middle - low) < CROWDED * (high - low);
+        Some(Self { low, high: apart(low, high), logarithmic, unit, step: None })
+    }
+
+    /// Both ends, as places.
+    pub(crate) fn bounds(&self) -> [f64; 2] {
+        [self.place(self.low), self.place(self.high)]
+    }
+
+    /// Where a value is drawn.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        let value = value.clamp(self.low, self.high);
+        if self.logarithmic { value.log10() } else { value }
+    }
+
+    /// How far along the axis a value is drawn, from 0 to 1.
+    pub(crate) fn share(&self, value: f64) -> f64 {
+        let [low, high] = self.bounds();
+        (self.place(value) - low) / (high - low)
+    }
+
+    /// Round values on the axis with their labels, `most` at the most.
+    pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
+        let label = |value: f64| (value, self.label(value));
+        if self.logarithmic { self.powers(most) } else { self.multiples(most) }
+            .into_iter()
+            .map(label)
+            .collect()
+    }
+
+    fn label(&self, value: f64) -> String {
+        // Spans are spelled in minutes from two on; on an axis of minutes the first stands among the others.
+        let is_minute = self.unit == Unit::Span && value == 60e9;
+        if is_minute { "1 min".into() } else { trimmed(&self.unit.spell(value)) }
+    }
+
+    fn multiples(&self, most: usize) -> Vec<f64> {
+        let step = self.step.unwrap_or_else(|| step(self.high - self.low, most, &self.unit));
+        let first = (self.low / step).ceil() as i64;
+        // The slack keeps a last multiple that rounding put just above the end.
+        let last = (self.high / step + 1e-9).floor() as i64;
+        (first..=last).map(|multiple| multiple as f64 * step).collect()
+    }
+
+    fn powers(&self, most: usize) -> Vec<f64> {
+        let base = if self.unit == Unit::Amount { 2.0_f64 } else { 10.0 };
+        let first = (self.low.ln() / base.ln() - 1e-9).ceil() as i32;
+        let last = (self.high.ln() / base.ln() + 1e-9).floor() as i32;
+        let stride = (last - first + 1).max(1).unsigned_abs().div_ceil(most.max(1) as u32);
+        (first..=last).step_by(stride as usize).map(|power| base.powi(power)).collect()
+    }
+}
+
+/// `high`, or something above `low` where they are too close to be told apart on an axis.
+fn apart(low: f64, high: f64) -> f64 {
+    let least = (low.abs() * 1e-9).max(f64::MIN_POSITIVE);
+    if high - low >= least { high } else { low + least.max(1.0) }
+}
+
+/// Whether a number can be drawn: nothing that is measured comes near the bound.
+pub(crate) fn is_drawable(value: f64) -> bool {
+    value.abs() < 1e30
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |range, value| match range {
+        None => Some((value, value)),
+        Some((low, high)) => Some((low.min(value), high.max(value))),
+    })
+}
+
+/// The smallest round step with which at most `most` ticks, both ends included, cover `span`.
+fn step(span: f64, most: usize, unit: &Unit) -> f64 {
+    let least = span / (most.max(2) - 1) as f64;
+    const MINUTE_NS: f64 = 60e9;
+    const HOUR_NS: f64 = 60.0 * MINUTE_NS;
+    if *unit == Unit::Span && least > 5e9 {
+        let times = [1e10, 2e10, 3e10]
+            .into_iter()
+            .chain([1.0, 2.0, 5.0, 10.0, 20.0, 30.0].map(|minutes| minutes * MINUTE_NS))
+            .chain([1.0, 2.0, 4.0, 8.0, 12.0, 24.0].map(|hours| hours * HOUR_NS));
+        if let Some(step) = times.into_iter().find(|step| *step >= least) {
+            return step;
+        }
+    }
+    if *unit == Unit::Amount && least > 1.0 {
+        return 2_f64.powi(least.log2().ceil() as i32);
+    }
+    let power = 10_f64.powi(least.log10().floor() as i32);
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|digit| digit * power)
+        .find(|step| *step >= least * 0.999_999)
+        .unwrap_or(least)
+}
+
+/// `1.50 s` as `1.5 s`, `5 min 0 s` as `5 min`: round values need no trailing zeros.
+fn trimmed(label: &str) -> String {
+    let label = label.strip_suffix(" 0 s").or_else(|| label.strip_suffix(" 0 min")).unwrap_or(label);
+    let digits = label.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-')).unwrap_or(label.len());
+    let (number, unit) = label.split_at(digits);
+    if !number.contains('.') {
+        return label.to_owned();
+    }
+    format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn labels(scale: Option<Scale>, most: usize) -> Vec<String> {
+        scale.unwrap().ticks(most).into_iter().map(|(_, label)| label).collect()
+    }
+
+    #[test]
+    fn values_start_at_zero_and_end_round() {
+        let rates = Scale::of_values([30e6, 251e6].into_iter(), Unit::Rate, 4);
+        assert_eq!(labels(rates, 4), ["0 MB/s", "100 MB/s", "200 MB/s", "300 MB/s"]);
+        let latencies = Scale::of_values([8e4, 4e8].into_iter(), Unit::Span, 4);
+        assert_eq!(labels(latencies, 4), ["100 µs", "1 ms", "10 ms", "100 ms"]);
+        let signed = Scale::of_values([-3.0, 5.0].into_iter(), Unit::Plain, 5);
+        assert_eq!(labels(signed, 5), ["-4", "-2", "0", "2", "4", "6"]);
+    }
+
+    #[test]
+    fn positions_are_labelled_in_the_steps_of_their_unit() {
+        let minutes = Scale::of_positions([0.0, 3e11, 6e11].into_iter(), Unit::Span);
+        assert_eq!(labels(minutes, 4), ["0 ns", "5 min", "10 min"]);
+        let short = Scale::of_positions([0.0, 125e9].into_iter(), Unit::Span);
+        assert_eq!(labels(short, 4), ["0 ns", "1 min", "2 min"]);
+        let sizes = Scale::of_positions((9..=27).map(|power| 2_f64.powi(power)), Unit::Amount);
+        assert_eq!(labels(sizes, 4), ["512 B", "16 KiB", "512 KiB", "16 MiB"]);
+        let fill = Scale::of_positions((1..=200).map(f64::from), Unit::Plain);
+        assert_eq!(labels(fill, 6), ["50", "100", "150", "200"]);
+        let written = Scale::of_positions((1..=1800).map(|gib| f64::from(gib) * 1e9), Unit::Amount);
+        assert_eq!(labels(written, 5), ["512 GiB", "1 TiB", "1.5 TiB"]);
+    }
+
+    #[test]
+    fn extremes_that_can_be_drawn_have_an_axis() {
+        for pair in [[-9e29, 9e29], [1e-300, 2e-300], [9e29, 9e29], [1e-300, 9e29], [1e18, 1e18 + 256.0]] {
+            let scale = Scale::of_values(pair.into_iter(), Unit::Plain, 4).unwrap();
+            let along = Scale::of_positions(pair.into_iter(), Unit::Amount).unwrap();
+            for value in pair {
+                assert!((0.0..=1.0).contains(&scale.share(value)), "{pair:?}");
+                assert!((0.0..=1.0).contains(&along.share(value)), "{pair:?}");
+            }
+            assert!(scale.ticks(4).len() <= 6 && along.ticks(4).len() <= 6, "{pair:?}");
+        }
+        assert!(!is_drawable(f64::MAX) && !is_drawable(f64::NAN) && is_drawable(-1e18));
+    }
+
+    #[test]
+    fn nothing_and_a_single_value_are_no_trouble() {
+        assert_eq!(Scale::of_values([].into_iter(), Unit::Rate, 4), None);
+        assert_eq!(Scale::of_positions([].into_iter(), Unit::Rate), None);
+        let zero = Scale::of_values([0.0].into_iter(), Unit::Plain, 3).unwrap();
+        assert_eq!(zero.share(0.0), 0.0);
+        let one = Scale::of_positions([7.0].into_iter(), Unit::Plain).unwrap();
+        assert_eq!(one.share(7.0), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_lies_on_the_axis(values in prop::collection::vec(-1e12f64..1e12, 1..50), most in 0usize..12) {
+            for unit in [Unit::Rate, Unit::Amount, Unit::Span, Unit::Plain] {
+                let scale = Scale::of_values(values.iter().copied(), unit.clone(), most).unwrap();
+                let along = Scale::of_positions(values.iter().copied(), unit).unwrap();
+                prop_assert!(scale.ticks(most).len() <= most.max(2) + 1);
+                for value in &values {
+                    prop_assert!((0.0..=1.0).contains(&scale.share(*value)));
+                    prop_assert!((0.0..=1.0).contains(&along.share(*value)));
+                }
+            }
+        }
+    }
+}

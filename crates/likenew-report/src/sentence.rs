@@ -1,0 +1,108 @@
+//! What is known of a verdict, a drive and a run, in the sentences that terminal and page share.
+
+use likenew_core::drive::Kind;
+use likenew_core::target::Clock;
+use likenew_core::units::{Nanos, amount};
+use likenew_core::verdict::{Estimate, Standing, Verdict};
+
+use crate::document::Document;
+use crate::unit::{Unit, clean};
+
+/// What a verdict means to the owner of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    /// As it should be.
+    Good,
+    /// Not as it should be.
+    Bad,
+    /// Not known.
+    Doubtful,
+}
+
+/// What a verdict means to the owner: a claim that names a problem is good news when it fails.
+pub(crate) fn mood(verdict: &Verdict) -> Mood {
+    match (verdict.standing, verdict.problem) {
+        (Standing::Holds, true) | (Standing::Fails, false) => Mood::Bad,
+        (Standing::Holds, false) | (Standing::Fails, true) => Mood::Good,
+        (Standing::Undecided, _) => Mood::Doubtful,
+    }
+}
+
+/// Whether a claim stands, in words that do not need colour.
+pub(crate) fn standing_word(verdict: &Verdict) -> &'static str {
+    match (verdict.standing, verdict.problem) {
+        (Standing::Holds, true) => "problem found",
+        (Standing::Holds, false) => "holds",
+        (Standing::Fails, true) => "no problem",
+        (Standing::Fails, false) => "does not hold",
+        (Standing::Undecided, _) => "undecided",
+    }
+}
+
+/// `77.2 MB/s (76.4 to 77.9 MB/s)`, without the interval where it is the value alone.
+pub(crate) fn estimate_words(estimate: &Estimate) -> String {
+    let unit = Unit::of(&estimate.unit);
+    let value = unit.spell(estimate.value);
+    if estimate.low == estimate.value && estimate.high == estimate.value {
+        return value;
+    }
+    let (low, high) = (unit.spell(estimate.low), unit.spell(estimate.high));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((low, unit)), Some((_, same))) if unit == same => format!("{value} ({low} to {high})"),
+        _ => format!("{value} ({low} to {high})"),
+    }
+}
+
+/// What was measured, with what, and what limits the trust in it, in sentences.
+pub(crate) fn about(document: &Document) -> Vec<String> {
+    let mut sentences = vec![target(document), run(document)];
+    sentences.extend(books(document));
+    sentences.extend(document.target.caveats.iter().map(|caveat| format!("Caveat: {caveat}")));
+    sentences.iter().map(|sentence| clean(sentence)).collect()
+}
+
+fn target(document: &Document) -> String {
+    let target = &document.target;
+    let kind = match target.kind {
+        Kind::Folder => "a folder",
+        Kind::File => "a file",
+        Kind::Device => "a block device",
+        Kind::Simulated => "a simulated drive",
+        Kind::Nop => "nothing at all",
+    };
+    let what = match &target.model {
+        Some(model) => format!("{model}, {kind}"),
+        None => kind.to_owned(),
+    };
+    let facts: String = target.facts.iter().map(|(name, value)| format!("; {name}: {value}")).collect();
+    let (capacity, block) = (amount(target.capacity_bytes), amount(target.block_bytes.into()));
+    format!("{}: {what}, {capacity} in blocks of {block}{facts}.", target.name)
+}
+
+fn run(document: &Document) -> String {
+    let clock = match document.instrument.clock {
+        Clock::Wall => "",
+        Clock::Virtual => " of the drive's own time",
+    };
+    format!(
+        "{} by likenew {} over {}, seed {}: {} written in {}{clock}.",
+        document.procedure,
+        document.instrument.version,
+        document.target.engine,
+        document.plan.seed,
+        amount(document.bytes_written),
+        Nanos(document.elapsed_ns),
+    )
+}
+
+fn books(document: &Document) -> Option<String> {
+    let books = document.target.accounting?;
+    Some(format!(
+        "Since new: {} from the host, {} programmed into flash (write amplification {:.2}), {} erases, {} free blocks.",
+        amount(books.host_bytes_written),
+        amount(books.flash_bytes_programmed),
+        books.write_amplification,
+        Unit::Plain.spell(books.erases as f64),
+        Unit::Plain.spell(books.free_blocks as f64),
+    ))
+}

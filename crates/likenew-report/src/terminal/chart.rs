@@ -1,0 +1,93 @@
+//! Which picture a series becomes, its title, its legend and its marks.
+
+use likenew_core::verdict::{Line, Series, Shape};
+use unicode_width::UnicodeWidthStr;
+
+use super::Page;
+use super::plot::Plot;
+use crate::scale::is_drawable;
+use crate::unit::{Unit, clean};
+
+/// More bars than this are drawn side by side without names.
+const BARS_MAX: usize = 48;
+/// So many marks are named below the picture.
+const MARKS_NAMED: usize = 4;
+/// Wider than this a picture gains nothing.
+const WIDTH_MAX: usize = 120;
+
+impl Page {
+    /// A series under its title.
+    pub(super) fn picture(&self, series: &Series) -> String {
+        let (series, left_out) = drawable(series);
+        let mut text = self.title(&series.title);
+        if left_out > 0 {
+            text += &format!("{}\n", self.paint.faint(&format!("points beyond 10³⁰ left out: {left_out}")));
+        }
+        if series.lines.iter().all(|line| line.points.is_empty()) {
+            return text + &self.paint.faint("nothing to draw") + "\n";
+        }
+        let bars: usize = series.lines.iter().map(|line| line.points.len()).sum();
+        if series.shape == Shape::Bars && bars <= BARS_MAX {
+            return text + &self.bars(&series);
+        }
+        let all: Vec<usize> = (0..series.lines.len()).collect();
+        if self.paint.colour || all.len() == 1 {
+            text += &self.legend(&series);
+            text += &self.plot(&series, &all);
+        } else {
+            // Lines that only colour would tell apart are drawn one below the other, on the same axes.
+            for index in all {
+                text += &format!("{}\n", clean(&series.lines[index].name));
+                text += &self.plot(&series, &[index]);
+            }
+        }
+        text + &self.marks(&series)
+    }
+
+    fn plot(&self, series: &Series, lines: &[usize]) -> String {
+        let plot = Plot { series, lines, width: self.width.min(WIDTH_MAX), paint: &self.paint };
+        plot.draw()
+    }
+
+    fn legend(&self, series: &Series) -> String {
+        if series.lines.len() < 2 {
+            return String::new();
+        }
+        let name =
+            |(index, line): (usize, &Line)| self.paint.line(index, &format!("━ {}", clean(&line.name)));
+        let names: Vec<String> = series.lines.iter().enumerate().map(name).collect();
+        let width: usize = series.lines.iter().map(|line| clean(&line.name).width() + 5).sum();
+        format!("{}\n", names.join(if width <= self.width { "   " } else { "\n" }))
+    }
+
+    fn marks(&self, series: &Series) -> String {
+        if series.marks.is_empty() {
+            return String::new();
+        }
+        let unit = Unit::of(&series.x.unit);
+        let place = |x: f64| match series.categories.get(x as usize) {
+            Some(category) if x >= 0.0 => category.clone(),
+            _ => format!("{} {}", series.x.label, unit.spell(x)),
+        };
+        let named =
+            series.marks.iter().take(MARKS_NAMED).map(|mark| format!("{} at {}", mark.label, place(mark.x)));
+        let mut text = format!("▼ {}", named.collect::<Vec<_>>().join("; "));
+        if series.marks.len() > MARKS_NAMED {
+            text += &format!("; and {} more", series.marks.len() - MARKS_NAMED);
+        }
+        self.wrap(&clean(&text), "", 2).into_iter().map(|line| format!("{line}\n")).collect()
+    }
+}
+
+/// The series without points and marks that no axis can show, and how many points that leaves out.
+fn drawable(series: &Series) -> (Series, usize) {
+    let count = |series: &Series| series.lines.iter().map(|line| line.points.len()).sum::<usize>();
+    let before = count(series);
+    let mut series = series.clone();
+    for line in &mut series.lines {
+        line.points.retain(|point| point.iter().all(|value| is_drawable(*value)));
+    }
+    series.marks.retain(|mark| is_drawable(mark.x));
+    let left_out = before - count(&series);
+    (series, left_out)
+}

@@ -1,0 +1,50 @@
+//! Colour and weight of text, or none.
+
+use anstyle::{AnsiColor, Style};
+
+/// Puts styles around text where the reader's terminal shows them.
+pub(super) struct Paint {
+    /// Whether it does.
+    pub(super) colour: bool,
+}
+
+/// What the lines of a picture are drawn in, in turn.
+const LINES: [AnsiColor; 6] = [
+    AnsiColor::Cyan,
+    AnsiColor::Magenta,
+    AnsiColor::Yellow,
+    AnsiColor::Green,
+    AnsiColor::Blue,
+    AnsiColor::Red,
+];
+
+impl Paint {
+    pub(super) fn strong(&self, text: &str) -> String {
+        self.with(Style::new().bold(), text)
+    }
+
+    pub(super) fn faint(&self, text: &str) -> String {
+        self.with(Style::new().dimmed(), text)
+    }
+
+    pub(super) fn good(&self, text: &str) -> String {
+        self.with(AnsiColor::Green.on_default().bold(), text)
+    }
+
+    pub(super) fn bad(&self, text: &str) -> String {
+        self.with(AnsiColor::Red.on_default().bold(), text)
+    }
+
+    pub(super) fn doubtful(&self, text: &str) -> String {
+        self.with(AnsiColor::Yellow.on_default().bold(), text)
+    }
+
+    /// In the colour of the line of this index.
+    pub(super) fn line(&self, index: usize, text: &str) -> String {
+        self.with(LINES[index % LINES.len()].on_default(), text)
+    }
+
+    fn with(&self, style: Style, text: &str) -> String {
+        if self.colour && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,115 @@
+//! Tables within a width: long ones shortened, wide ones in several parts.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use unicode_width::UnicodeWidthStr;
+
+use super::Page;
+use crate::grid::{Grid, Heading};
+
+/// A table of more rows than this is shortened to its first and last ones.
+const ROWS_MAX: usize = 30;
+const ROWS_FIRST: usize = 12;
+const ROWS_LAST: usize = 6;
+/// A line below the headings and no other.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+/// Between two columns.
+const GAP: usize = 2;
+
+impl Page {
+    /// A table under its title.
+    pub(super) fn table(&self, title: &str, grid: &Grid) -> String {
+        let mut text = self.title(title);
+        if grid.rows.is_empty() {
+            return text + &self.paint.faint("no rows") + "\n";
+        }
+        let (rows, left_out) = shortened(grid);
+        let parts = parts(&grid.headings, &rows, self.width);
+        let set: Vec<String> = parts.iter().map(|part| self.set(&grid.headings, &rows, part)).collect();
+        text += &set.join("\n");
+        if left_out > 0 {
+            let note = format!("⋮ {left_out} more rows (all in --json / --html)");
+            let lines = self.wrap(&note, "", 2);
+            text.extend(lines.iter().map(|line| format!("{}\n", self.paint.faint(line))));
+        }
+        text
+    }
+
+    fn set(&self, headings: &[Heading], rows: &[Vec<String>], part: &[usize]) -> String {
+        let mut table = Table::new();
+        table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
+        table.set_header(part.iter().map(|column| heading_lines(&headings[*column]).join("\n")));
+        for row in rows {
+            table.add_row(part.iter().map(|column| &row[*column]));
+        }
+        for (place, column) in part.iter().enumerate() {
+            let set = table.column_mut(place).expect("the table has a column for each heading");
+            set.set_padding((0, if place + 1 == part.len() { 0 } else { GAP as u16 }));
+            if headings[*column].number {
+                set.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!("{table}\n")
+    }
+}
+
+/// The rows to show, and how many are left out between them.
+fn shortened(grid: &Grid) -> (Vec<Vec<String>>, usize) {
+    let rows = &grid.rows;
+    if rows.len() <= ROWS_MAX {
+        return (rows.clone(), 0);
+    }
+    let mut shown = rows[..ROWS_FIRST].to_vec();
+    shown.push(vec!["⋮".to_owned(); grid.headings.len()]);
+    shown.extend_from_slice(&rows[rows.len() - ROWS_LAST..]);
+    (shown, rows.len() - ROWS_FIRST - ROWS_LAST)
+}
+
+/// The lines of a heading: words are put under each other while that makes it no wider than its longest.
+fn heading_lines(heading: &Heading) -> Vec<String> {
+    let longest = heading.text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
+    let mut lines: Vec<String> = Vec::new();
+    for word in heading.text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= longest.max(6) => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.extend(heading.of.clone());
+    lines
+}
+
+/// Which columns stand in each part, so that every part fits: all that tell rows apart, then as many others as there
+/// is room for, at least one. The columns of a group stay together where they fit.
+fn parts(headings: &[Heading], rows: &[Vec<String>], width: usize) -> Vec<Vec<usize>> {
+    let wide =
+        |columns: &[usize]| columns.iter().map(|column| column_width(headings, rows, *column)).sum::<usize>();
+    let (identity, others): (Vec<usize>, Vec<usize>) =
+        (0..headings.len()).partition(|column| headings[*column].identity);
+    let room = (width + GAP).saturating_sub(wide(&identity));
+
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut left = 0;
+    for group in others.chunk_by(|one, other| headings[*one].group == headings[*other].group) {
+        for together in group.chunks(if wide(group) <= room { group.len() } else { 1 }) {
+            let needed = wide(together);
+            if parts.is_empty() || needed > left {
+                parts.push(identity.clone());
+                left = room.max(needed);
+            }
+            left -= needed;
+            parts.last_mut().expect("a part was just made if there was none").extend(together);
+        }
+    }
+    if parts.is_empty() {
+        parts.push(identity);
+    }
+    parts.iter_mut().for_each(|part| part.sort_unstable());
+    parts
+}
+
+fn column_width(headings: &[Heading], rows: &[Vec<String>], column: usize) -> usize {
+    let cells = rows.iter().map(|row| row[column].width());
+    let lines = heading_lines(&headings[column]);
+    cells.chain(lines.iter().map(|line| line.width())).max().unwrap_or(0) + GAP
+}

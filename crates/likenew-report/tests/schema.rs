@@ -1,0 +1,122 @@
+//! The published form, the published examples and the code agree.
+
+use jsonschema::Validator;
+use likenew_report::document::Document;
+use serde_json::{Value, json};
+
+const EXAMPLES: [(&str, &str); 3] = [
+    ("bench-new", include_str!("../../../schema/examples/bench-new.json")),
+    ("bench-used", include_str!("../../../schema/examples/bench-used.json")),
+    ("fill-used", include_str!("../../../schema/examples/fill-used.json")),
+];
+
+fn validator() -> Validator {
+    let schema: Value = serde_json::from_str(include_str!("../../../schema/report.schema.json")).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).expect("the schema is a schema");
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+fn example(name: &str) -> Document {
+    let (_, text) = EXAMPLES.iter().find(|(known, _)| *known == name).unwrap();
+    Document::from_json(text).unwrap()
+}
+
+fn value(document: &Document) -> Value {
+    serde_json::from_str(&document.to_json().unwrap()).unwrap()
+}
+
+#[test]
+fn the_examples_are_valid_and_exactly_what_the_code_writes() {
+    let validator = validator();
+    for (name, text) in EXAMPLES {
+        let value: Value = serde_json::from_str(text).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+        assert_eq!(example(name).to_json().unwrap(), text, "{name}");
+    }
+}
+
+#[test]
+fn every_part_that_may_be_absent_or_empty_is_valid_both_ways() {
+    let mut document = example("bench-new");
+    document.target.accounting = None;
+    document.target.model = None;
+    document.plan.target = None;
+    document.verdicts.clear();
+    document.tables.clear();
+    document.series.clear();
+    document.instrument.calibration = serde_json::from_value(json!({
+        "timer_step_ns": 20, "nop_iops": 5e6, "overhead_ns_per_io": 180.5,
+        "random_data_bytes_per_s": 9e9, "ratio_data_bytes_per_s": 8e9
+    }))
+    .unwrap();
+    assert!(validator().is_valid(&value(&document)));
+}
+
+#[test]
+fn broken_documents_are_not_valid() {
+    let validator = validator();
+    let case = |name: &str, pointer: &str, broken: Option<Value>| {
+        let mut value = value(&example(name));
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        let parent = value.pointer_mut(parent).unwrap_or_else(|| panic!("{name} has no {parent}"));
+        match (parent, broken.clone()) {
+            (Value::Object(object), None) => assert!(object.remove(key).is_some(), "{name} has no {pointer}"),
+            (Value::Object(object), Some(value)) => drop(object.insert(key.into(), value)),
+            (Value::Array(array), Some(value)) => array[key.parse::<usize>().unwrap()] = value,
+            (other, _) => panic!("{pointer} cannot be changed in {other}"),
+        }
+        assert!(!validator.is_valid(&value), "{name}: {pointer} = {broken:?} passed");
+    };
+    for key in [
+        "schema",
+        "procedure",
+        "target",
+        "plan",
+        "verdicts",
+        "tables",
+        "series",
+        "bytes_written",
+        "elapsed_ns",
+        "instrument",
+    ] {
+        case("bench-new", &format!("/{key}"), None);
+    }
+    for key in [
+        "test",
+        "op",
+        "bytes_per_s",
+        "iops",
+        "latency_ns_mean",
+        "latency_ns_p50",
+        "latency_ns_p99",
+        "latency_ns_max",
+    ] {
+        case("bench-new", &format!("/tables/results/7/{key}"), None);
+    }
+    for key in ["file", "bytes_per_s", "stalls"] {
+        case("fill-used", &format!("/tables/files/199/{key}"), None);
+    }
+    case("bench-new", "/schema", Some(json!(2)));
+    case("bench-new", "/more", Some(json!(1)));
+    case("bench-new", "/bytes_written", Some(json!(-1)));
+    case("bench-new", "/elapsed_ns", Some(json!(1.5)));
+    case("bench-new", "/tables/results/0/bytes_per_s", Some(json!("fast")));
+    case("bench-new", "/tables/passes", Some(json!({})));
+    case("bench-new", "/verdicts/0/standing", Some(json!("maybe")));
+    case("bench-new", "/verdicts/0/estimate/value", Some(json!(null)));
+    case("bench-new", "/series/bandwidth/lines/0/points/0", Some(json!([1.0, null])));
+    case("bench-new", "/series/bandwidth/lines/0/points/0", Some(json!([1.0, 2.0, 3.0])));
+    case("bench-new", "/series/bandwidth/shape", Some(json!("pie")));
+    case("bench-new", "/target/kind", Some(json!("cloud")));
+    case("bench-new", "/target/facts/0", Some(json!(["state"])));
+    case("bench-new", "/target/accounting/erases", None);
+}
+
+#[test]
+fn the_keys_of_one_procedure_are_not_asked_of_another() {
+    let mut value = value(&example("bench-new"));
+    value["procedure"] = json!("sweep");
+    value["tables"]["results"] = json!([{"other": 1}]);
+    assert!(validator().is_valid(&value));
+}

@@ -1,0 +1,181 @@
+import { expect, test } from "@playwright/test";
+import type { Page } from "@playwright/test";
+
+import type { Labelled } from "../src/Document";
+import { labelled } from "../test/documents";
+import { pageWith } from "./pages";
+
+const bench = () => [labelled("new", "bench-new")];
+const pair = () => [labelled("new", "bench-new"), labelled("used", "bench-used")];
+const fill = () => [labelled("x25m", "fill-used")];
+
+/** What went wrong or went out while the page was open; a good page leaves both empty. */
+let errors: string[];
+let requests: string[];
+
+async function open(page: Page, documents: Labelled[]): Promise<void> {
+  const url = pageWith(documents, test.info().outputPath("page.html"));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("request", (request) => {
+    const to = request.url();
+    if (to !== url && !to.startsWith("data:") && !to.startsWith("blob:")) requests.push(to);
+  });
+  await page.goto(url);
+}
+
+/** The share of a picture's pixels that are drawn on. */
+async function inked(page: Page, title: string): Promise<number> {
+  return page.getByRole("img", { name: title }).locator("canvas").evaluate((element) => {
+    const canvas = element as HTMLCanvasElement;
+    const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
+    let drawn = 0;
+    for (let at = 3; at < data.length; at += 4) if (data[at]) drawn += 1;
+    return drawn / (data.length / 4);
+  });
+}
+
+async function columnTexts(page: Page, table: string, column: number): Promise<string[]> {
+  return page.getByRole("region", { name: table }).locator(`tbody td:nth-child(${column})`).allTextContents();
+}
+
+test.beforeEach(() => {
+  errors = [];
+  requests = [];
+});
+
+test.afterEach(() => {
+  expect(errors).toEqual([]);
+  expect(requests).toEqual([]);
+});
+
+test("a benchmark shows its verdict first, then its picture and its numbers", async ({ page }) => {
+  await open(page, bench());
+  const text = await page.locator("body").innerText();
+  expect(text.startsWith("Sequential writing is steady from pass to pass.")).toBe(true);
+  await expect(page.getByText("77.2 MB/s (76.4 to 77.9 MB/s)")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Results" }).locator("tbody tr")).toHaveCount(8);
+  expect(await columnTexts(page, "Results", 3)).toContain("251 (249–254)");
+  expect(await columnTexts(page, "Results", 5)).toContain("16.3 µs");
+  expect(await inked(page, "Speed of each test")).toBeGreaterThan(0.01);
+  await expect(page.getByText("74.5 GiB in blocks of 512 B")).toBeVisible();
+});
+
+test("a filled drive shows every file and its stalls", async ({ page }) => {
+  await open(page, fill());
+  await expect(page.getByText("problem found")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Files" }).locator("tbody tr")).toHaveCount(200);
+  await expect(page.getByRole("region", { name: "Stalls" }).locator("tbody tr")).toHaveCount(10);
+  expect(await inked(page, "Speed of each file")).toBeGreaterThan(0.005);
+  expect(await inked(page, "Speed over time")).toBeGreaterThan(0.005);
+});
+
+test("a table sorts by keyboard, up, down and back", async ({ page }) => {
+  await open(page, fill());
+  const files = page.getByRole("region", { name: "Files" });
+  const heading = files.getByRole("columnheader", { name: "MB/s" });
+  const speeds = async () => (await columnTexts(page, "Files", 2)).map(Number);
+  const original = await speeds();
+  await heading.getByRole("button").focus();
+  await page.keyboard.press("Enter");
+  await expect(heading).toHaveAttribute("aria-sort", "ascending");
+  expect(await speeds()).toEqual([...original].sort((a, b) => a - b));
+  await page.keyboard.press("Enter");
+  await expect(heading).toHaveAttribute("aria-sort", "descending");
+  expect(await speeds()).toEqual([...original].sort((a, b) => b - a));
+  await page.keyboard.press("Enter");
+  expect(await speeds()).toEqual(original);
+});
+
+test("a very long table shows its first rows until all are asked for", async ({ page }) => {
+  const [one] = fill() as [Labelled];
+  const files = one.document.tables["files"] ?? [];
+  one.document.tables["files"] = Array.from({ length: 1500 }, (_, index) => ({ ...files[index % 200], file: index + 1 }));
+  await open(page, [one]);
+  const rows = page.getByRole("region", { name: "Files" }).locator("tbody tr");
+  await expect(rows).toHaveCount(1000);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(rows).toHaveCount(1500);
+});
+
+test("two drives stand side by side with their ratio", async ({ page }) => {
+  await open(page, pair());
+  const results = page.getByRole("region", { name: "Results" });
+  await expect(results.getByRole("columnheader", { name: "used ÷ new" })).toHaveCount(2);
+  expect(await columnTexts(page, "Results", 5)).toEqual(Array.from({ length: 4 }, () => ["1.00×", "0.25×"]).flat());
+  expect(await inked(page, "Speed of each test")).toBeGreaterThan(0.01);
+  await expect(page.getByText("The drive writes at 25 percent of its new speed.")).toBeVisible();
+});
+
+test("different procedures stand below each other under their names", async ({ page }) => {
+  await open(page, [...pair(), ...fill()]);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(["bench", "fill"]);
+});
+
+test("text of a document stays text", async ({ page }) => {
+  const [one] = bench() as [Labelled];
+  const nasty = "</script><img src=x onerror=alert(1)><!--";
+  one.document.verdicts[0]!.claim = nasty;
+  one.document.series["bandwidth"]!.categories![0] = nasty;
+  one.document.tables["results"]![0]!["test"] = nasty;
+  await open(page, [one]);
+  await expect(page.getByRole("heading", { name: nasty })).toBeVisible();
+  expect(await columnTexts(page, "Results", 1)).toContain(nasty);
+  await page.getByRole("img", { name: "Speed of each test" }).hover({ position: { x: 120, y: 160 } });
+  await expect(page.locator("img")).toHaveCount(0);
+});
+
+test("the pointer shows exact numbers in human units", async ({ page }) => {
+  await open(page, fill());
+  const picture = page.getByRole("img", { name: "Speed over time" });
+  await picture.hover({ position: { x: 300, y: 150 } });
+  await expect(picture.getByText(/^time .*(s|min).*MB\/s/)).toBeVisible();
+});
+
+test("a picture turns logarithmic and is saved as PNG, a table is copied as CSV", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, fill());
+  const log = page.getByRole("button", { name: "Log" }).first();
+  await log.click();
+  await expect(log).toHaveAttribute("aria-pressed", "true");
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save Speed of each file as PNG" }).click();
+  expect((await saved).suggestedFilename()).toBe("speed-of-each-file.png");
+  await page.getByRole("button", { name: "Copy Files as CSV" }).click();
+  await expect(page.getByText("Copied")).toBeVisible();
+  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  expect(csv.split("\r\n")[0]).toBe("file,bytes_per_s,stalls,latency_ns_max,elapsed_ns");
+  expect(csv.split("\r\n")).toHaveLength(202);
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const [name, width] of [["phone", 380], ["desk", 1600]] as const) {
+    test(`fits a ${name}, ${colorScheme}`, async ({ page }) => {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      for (const [view, documents] of Object.entries({ bench: bench(), pair: pair(), fill: fill() })) {
+        await open(page, documents);
+        const wider = await page.evaluate(() => window.document.documentElement.scrollWidth - window.innerWidth);
+        expect(wider, `${view} scrolls sideways`).toBeLessThanOrEqual(0);
+        const paper = await page.evaluate(() => getComputedStyle(window.document.body).backgroundColor);
+        expect(paper).toBe(colorScheme === "dark" ? "rgb(20, 23, 26)" : "rgb(251, 251, 250)");
+        await page.screenshot({ path: test.info().outputPath(`${view}.png`), fullPage: true });
+      }
+    });
+  }
+}
+
+test("paper is white and holds whole tables even when the screen is dark", async ({ page }) => {
+  await page.emulateMedia({ colorScheme: "dark", media: "print" });
+  await open(page, fill());
+  expect(await page.evaluate(() => getComputedStyle(window.document.body).backgroundColor)).toBe("rgb(255, 255, 255)");
+  const files = page.getByRole("region", { name: "Files" });
+  const [visible, whole] = await files.evaluate((element) => [element.clientHeight, element.scrollHeight]);
+  expect(visible).toBe(whole);
+  await page.screenshot({ path: test.info().outputPath("print.png"), fullPage: true });
+});
+
+test("a page without documents says so", async ({ page }) => {
+  await open(page, []);
+  await expect(page.getByText("This page holds no documents.")).toBeVisible();
+});

@@ -1,0 +1,15 @@
+import { defineConfig } from "@playwright/test";
+
+/** A browser that is installed already; the tests never download one. */
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+export default defineConfig({
+  testDir: "e2e",
+  outputDir: "test-results",
+  workers: 1,
+  timeout: 30_000,
+  reporter: "list",
+  use: {
+    launchOptions: { executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] },
+  },
+});

@@ -1,0 +1,110 @@
+/** A run as likenew reports it: the types of `schema/report.schema.json`. */
+
+export type Standing = "holds" | "fails" | "undecided";
+
+export interface Estimate {
+  value: number;
+  low: number;
+  high: number;
+  unit: string;
+}
+
+export interface Verdict {
+  claim: string;
+  standing: Standing;
+  problem?: boolean;
+  estimate: Estimate | null;
+  because: string[];
+  caveats: string[];
+}
+
+export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
+
+export type Row = Record<string, Value>;
+
+export interface Axis {
+  label: string;
+  unit: string;
+}
+
+export interface Line {
+  name: string;
+  points: [number, number][];
+}
+
+export interface Mark {
+  x: number;
+  label: string;
+}
+
+export interface Series {
+  title: string;
+  shape: "line" | "bars" | "scatter";
+  x: Axis;
+  y: Axis;
+  categories?: string[];
+  lines: Line[];
+  marks?: Mark[];
+}
+
+export interface Accounting {
+  host_bytes_written: number;
+  flash_bytes_programmed: number;
+  erases: number;
+  write_amplification: number;
+  free_blocks: number;
+}
+
+export interface Identity {
+  name: string;
+  kind: "folder" | "file" | "device" | "simulated" | "nop";
+  model: string | null;
+  engine: string;
+  capacity_bytes: number;
+  block_bytes: number;
+  facts: [string, string][];
+  caveats: string[];
+  accounting?: Accounting;
+}
+
+export interface Calibration {
+  timer_step_ns: number;
+  nop_iops: number;
+  overhead_ns_per_io: number;
+  random_data_bytes_per_s: number;
+  ratio_data_bytes_per_s: number;
+}
+
+export interface Instrument {
+  version: string;
+  clock: "wall" | "virtual";
+  engine: string;
+  calibration?: Calibration;
+}
+
+export interface Plan {
+  schema: number;
+  procedure: string;
+  target?: string;
+  seed: number;
+  options: Row;
+}
+
+export interface Document {
+  schema: 1;
+  procedure: string;
+  target: Identity;
+  plan: Plan;
+  verdicts: Verdict[];
+  tables: Record<string, Row[]>;
+  series: Record<string, Series>;
+  bytes_written: number;
+  elapsed_ns: number;
+  instrument: Instrument;
+}
+
+/** A document and what it is called beside others. */
+export interface Labelled {
+  label: string;
+  document: Document;
+}

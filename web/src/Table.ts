@@ -1,0 +1,165 @@
+/** Tables as people see them: headings, cells, and the values to sort and copy by. */
+
+import type { Row, Value } from "./Document";
+import { heading, spell, spellBelowHeading } from "./units";
+
+export interface Cell {
+  /** What people read. */
+  text: string;
+  /** What it is sorted by, and copied as. */
+  value: Copied;
+  /** What a copy has beside it: the ends of the interval, or the unit. */
+  beside?: Copied[];
+}
+
+export type Copied = number | string | null;
+
+export interface Heading {
+  /** What the cells are. */
+  text: string;
+  /** Whose they are, where several documents are compared. */
+  of: string | null;
+  /** What the column is called in a copy. */
+  key: string;
+  /** What the columns beside it are called there. */
+  beside: string[];
+  number: boolean;
+  /** Headings of one group stand under one name. */
+  group: number;
+}
+
+export interface Table {
+  title: string;
+  headings: Heading[];
+  rows: Cell[][];
+}
+
+export interface Column {
+  key: string;
+  heading: string;
+  unit: string;
+  number: boolean;
+  words: boolean;
+  interval: [string, string] | null;
+  rowUnit: boolean;
+}
+
+export const MISSING: Cell = { text: "–", value: null };
+
+/** The tables that answer a procedure's question; the others are what the answer rests on. */
+const ANSWERS = ["files", "fit", "knees", "levels", "matrix", "new_vs_used", "results"];
+
+/** Names of tables: answers first, then by name. */
+export function inOrder(names: Iterable<string>): string[] {
+  const rank = (name: string) => (ANSWERS.includes(name) ? 0 : 1);
+  return [...new Set(names)].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+}
+
+export function titleOf(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/**
+ * The columns of all rows together. `X_low` and `X_high` join `X`; a text column `unit` goes into the cells of the
+ * numbers whose keys name no unit.
+ */
+export function columnsOf(rows: Row[]): Column[] {
+  const keys = new Set(rows.flatMap((row) => Object.keys(row)));
+  const present = (key: string) => rows.map((row) => row[key] ?? null).filter((value) => value !== null);
+  const isNumeric = (key: string) => present(key).length > 0 && present(key).every(isNumber);
+  const hasInterval = (key: string) => [key, `${key}_low`, `${key}_high`].every(isNumeric);
+  const withUnit = keys.has("unit") && !isNumeric("unit");
+  const hidden = (key: string) => {
+    const whole = key.replace(/_(low|high)$/, "");
+    return (withUnit && key === "unit") || (whole !== key && hasInterval(whole));
+  };
+  return [...keys].filter((key) => !hidden(key)).map((key) => {
+    const { text, unit } = heading(key);
+    const number = isNumeric(key);
+    const interval: [string, string] | null =
+      hasInterval(key) ? [`${key}_low`, `${key}_high`] : null;
+    return {
+      key,
+      heading: interval ? `${text} (low–high)` : text,
+      unit,
+      number,
+      words: present(key).some((value) => typeof value === "string"),
+      interval,
+      rowUnit: withUnit && unit === "",
+    };
+  });
+}
+
+export function cellOf(column: Column, row: Row): Cell {
+  const value = row[column.key] ?? null;
+  if (value === null) return MISSING;
+  if (typeof value === "boolean") return { text: value ? "yes" : "no", value: value ? "yes" : "no" };
+  if (typeof value === "string") return { text: value, value };
+  if (typeof value !== "number") return { text: JSON.stringify(value), value: JSON.stringify(value) };
+  const spelled = (number: number) =>
+    column.rowUnit && typeof row["unit"] === "string"
+      ? spell(number, row["unit"])
+      : spellBelowHeading(number, column.unit);
+  const [low, high] = (column.interval ?? []).map((key) => row[key]);
+  const interval = isNumber(low) && isNumber(high) ? ` (${spelled(low)}–${spelled(high)})` : "";
+  return { text: spelled(value) + interval, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
+}
+
+/** Keys whose values are shown inside the cells of this column. */
+export function besideOf({ interval, rowUnit, number }: Column): string[] {
+  return interval ?? (rowUnit && number ? ["unit"] : []);
+}
+
+function plainOf(value: Value | undefined): Copied {
+  return typeof value === "number" || typeof value === "string" ? value : null;
+}
+
+/** One table of one document. */
+export function tableOf(title: string, rows: Row[]): Table {
+  const columns = columnsOf(rows);
+  return {
+    title,
+    headings: columns.map((column, group) => headingOf(column, null, group)),
+    rows: rows.map((row) => columns.map((column) => cellOf(column, row))),
+  };
+}
+
+/** What stands above a column of one document. */
+export function headingOf(column: Column, of: string | null, group: number): Heading {
+  const { key, heading: text, number } = column;
+  return { text, of, key, beside: besideOf(column), number, group };
+}
+
+/** The rows in the order of one column; those without a value come last either way. */
+export function sorted(rows: Cell[][], column: number, descending: boolean): Cell[][] {
+  const direction = descending ? -1 : 1;
+  return [...rows].sort((one, other) => {
+    const a = one[column]?.value ?? null;
+    const b = other[column]?.value ?? null;
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    if (typeof a === "number" && typeof b === "number") return direction * (a - b);
+    return direction * String(a).localeCompare(String(b), "en", { numeric: true });
+  });
+}
+
+/** The table as comma-separated values, numbers in the units of the document. */
+export function csvOf({ headings, rows }: Table): string {
+  const quoted = (value: Copied) => {
+    const text = value === null ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const names = headings.flatMap(({ key, beside, of }) =>
+    [key, ...beside].map((name) => quoted(of === null ? name : `${name} ${of}`)),
+  );
+  const cells = (row: Cell[]) =>
+    row.flatMap(({ value, beside }, column) => {
+      const empty = (headings[column]?.beside ?? []).map(() => null);
+      return [value, ...(beside ?? empty)].map(quoted);
+    });
+  return [names.join(","), ...rows.map((row) => cells(row).join(",")), ""].join("\r\n");
+}
+
+export function isNumber(value: Value | undefined): value is number {
+  return typeof value === "number";
+}

@@ -1,0 +1,173 @@
+/**
+ * Documents of one procedure side by side: tables joined row by row, series laid over each other.
+ * A ratio between two speeds is the only number made here.
+ */
+
+import type { Labelled, Row, Series } from "./Document";
+import { cellOf, columnsOf, headingOf, inOrder, isNumber, MISSING, tableOf, titleOf } from "./Table";
+import type { Cell, Column, Heading, Table } from "./Table";
+
+export interface Group {
+  procedure: string;
+  members: Labelled[];
+}
+
+/** The documents by procedure, in order of first appearance. */
+export function groupsOf(documents: Labelled[]): Group[] {
+  const groups: Group[] = [];
+  for (const labelled of documents) {
+    const { procedure } = labelled.document;
+    const known = groups.find((group) => group.procedure === procedure);
+    if (known) known.members.push(labelled);
+    else groups.push({ procedure, members: [labelled] });
+  }
+  return groups;
+}
+
+/** All tables: joined where the rows of the members correspond, apart where not. */
+export function tablesOf(members: Labelled[]): Table[] {
+  return inOrder(members.flatMap(({ document }) => Object.keys(document.tables))).flatMap((name) => {
+    const title = titleOf(name);
+    const tables = members.flatMap(({ label, document }) => {
+      const rows = document.tables[name];
+      return rows ? [{ label, rows }] : [];
+    });
+    if (members.length === 1) return tables.map(({ rows }) => tableOf(title, rows));
+    const joined = join(title, tables);
+    return joined ? [joined] : tables.map(({ label, rows }) => tableOf(`${title}, ${label}`, rows));
+  });
+}
+
+/** All series: laid over each other where their axes agree, apart where not. */
+export function seriesOf(members: Labelled[]): Series[] {
+  const names = [...new Set(members.flatMap(({ document }) => Object.keys(document.series)))].sort();
+  return names.flatMap((name) => {
+    const all = members.flatMap(({ label, document }) => {
+      const series = document.series[name];
+      return series ? [{ label, series }] : [];
+    });
+    const first = all[0];
+    if (!first || members.length === 1) return all.map(({ series }) => series);
+    if (all.length > 1 && all.every(({ series }) => agree(series, first.series))) return [overlay(all)];
+    return all.map(({ label, series }) => ({ ...series, title: `${series.title}, ${label}` }));
+  });
+}
+
+interface Named {
+  label: string;
+  rows: Row[];
+}
+
+/** One table of several, when at least half the rows of the shortest are in all of them. */
+function join(title: string, tables: Named[]): Table | null {
+  const first = tables[0];
+  if (!first || tables.length < 2) return null;
+  const columns = columnsOf(tables.flatMap(({ rows }) => rows));
+  const identity = identityOf(columns, tables);
+  if (!identity) return null;
+  const keyOf = (row: Row) => JSON.stringify(identity.map(({ key }) => row[key] ?? null));
+  const places = tables.map(({ rows }) => new Map(rows.map((row) => [keyOf(row), row])));
+  const order = new Map(tables.flatMap(({ rows }) => rows).toReversed().map((row) => [keyOf(row), row]));
+  const keys = [...new Set(tables.flatMap(({ rows }) => rows.map(keyOf)))];
+  const common = keys.filter((key) => places.every((rows) => rows.has(key))).length;
+  if (common * 2 < Math.min(...tables.map(({ rows }) => rows.length))) return null;
+
+  const table: Table = { title, headings: [], rows: keys.map(() => []) };
+  const push = (heading: Heading, cell: (key: string) => Cell) => {
+    table.headings.push(heading);
+    keys.forEach((key, index) => table.rows[index]?.push(cell(key)));
+  };
+  columns.forEach((column, group) => {
+    if (identity.includes(column)) {
+      push(headingOf(column, null, group), (place) => cellIn(column, order.get(place)));
+      return;
+    }
+    tables.forEach(({ label }, index) => {
+      push(headingOf(column, label, group), (place) => cellIn(column, places[index]?.get(place)));
+    });
+    if (!isRate(column)) return;
+    tables.slice(1).forEach(({ label }, index) => {
+      const heading = headingOf(column, quotientOf(label, index + 2, first.label), group);
+      push({ ...heading, key: `${column.key} ratio`, beside: [] }, (place) =>
+        ratio(column, places[0]?.get(place), places[index + 1]?.get(place)),
+      );
+    });
+  });
+  return table;
+}
+
+/** The columns that tell the rows apart: those with words, and of the others, from the left, as many as it takes. */
+function identityOf(columns: Column[], tables: Named[]): Column[] | null {
+  const chosen = columns.filter(({ words }) => words);
+  const others = columns.filter(({ words }) => !words);
+  const distinct = () =>
+    tables.every(({ rows }) => {
+      const keys = rows.map((row) => JSON.stringify(chosen.map(({ key }) => row[key] ?? null)));
+      return new Set(keys).size === rows.length;
+    });
+  while (!distinct()) {
+    const next = others.shift();
+    if (!next) return null;
+    chosen.push(next);
+  }
+  return chosen;
+}
+
+function cellIn(column: Column, row: Row | undefined): Cell {
+  return row ? cellOf(column, row) : MISSING;
+}
+
+function isRate({ number, unit }: Column): boolean {
+  return number && (unit === "bytes/s" || unit === "1/s");
+}
+
+/** Longer labels would make a heading taller than its column is long. */
+const QUOTIENT_MAX = 20;
+
+/** What a ratio to the first document is called. */
+function quotientOf(label: string, place: number, first: string): string {
+  const named = `${label} ÷ ${first}`;
+  if (named.length <= QUOTIENT_MAX) return named;
+  const ending = new Map([["two", "nd"], ["few", "rd"], ["one", "st"]]).get(ORDINALS.select(place)) ?? "th";
+  return `${place}${ending} ÷ 1st`;
+}
+
+const ORDINALS = new Intl.PluralRules("en", { type: "ordinal" });
+
+function ratio({ key }: Column, first: Row | undefined, other: Row | undefined): Cell {
+  const [below, above] = [first?.[key], other?.[key]];
+  if (!isNumber(below) || !isNumber(above) || below <= 0) return MISSING;
+  const value = above / below;
+  return Number.isFinite(value) ? { text: `${value.toFixed(2)}×`, value } : MISSING;
+}
+
+function agree(one: Series, other: Series): boolean {
+  return (
+    one.shape === other.shape &&
+    one.x.unit === other.x.unit &&
+    one.y.unit === other.y.unit &&
+    (one.categories ?? []).length > 0 === (other.categories ?? []).length > 0
+  );
+}
+
+/** One series with the lines of all, each named after its document. Categories are united by their names. */
+function overlay(all: { label: string; series: Series }[]): Series {
+  const categories = [...new Set(all.flatMap(({ series }) => series.categories ?? []))];
+  const merged = { ...(all[0] as { series: Series }).series, categories, lines: [], marks: [] } as Series;
+  for (const { label, series } of all) {
+    const place = (x: number) => {
+      const category = series.categories?.[x];
+      return category === undefined ? x : categories.indexOf(category);
+    };
+    for (const { name, points } of series.lines) {
+      merged.lines.push({
+        name: series.lines.length === 1 ? label : `${label} ${name}`,
+        points: points.map(([x, y]) => [place(x), y]),
+      });
+    }
+    for (const mark of series.marks ?? []) {
+      merged.marks?.push({ x: place(mark.x), label: `${label}: ${mark.label}` });
+    }
+  }
+  return merged;
+}

@@ -1,0 +1,72 @@
+/** What was measured, how, and with what: names and values. */
+
+import type { Document, Identity, Value } from "./Document";
+import { spell } from "./units";
+
+export interface Fact {
+  name: string;
+  value: string;
+}
+
+const KINDS: Record<Identity["kind"], string> = {
+  folder: "a folder",
+  file: "a file",
+  device: "a block device",
+  simulated: "a simulated drive",
+  nop: "nothing at all",
+};
+
+export function factsOf(document: Document): Fact[] {
+  const { target, plan, instrument } = document;
+  const time = instrument.clock === "virtual" ? " of the drive's own time" : "";
+  return [
+    { name: "Target", value: target.name },
+    ...(target.model ? [{ name: "Model", value: target.model }] : []),
+    { name: "Kind", value: KINDS[target.kind] },
+    { name: "Capacity", value: `${spell(target.capacity_bytes, "bytes")} in blocks of ${spell(target.block_bytes, "bytes")}` },
+    ...target.facts.map(([name, value]) => ({ name: capitalised(name), value })),
+    { name: "Run", value: `${spell(document.bytes_written, "bytes")} written in ${spell(document.elapsed_ns, "ns")}${time}` },
+    ...accounting(target),
+    { name: "Procedure", value: document.procedure },
+    { name: "Seed", value: seedWords(plan.seed) },
+    ...Object.entries(plan.options).map(([name, value]) => ({ name: capitalised(name), value: words(value) })),
+    { name: "Engine", value: target.engine },
+    ...calibration(document),
+  ];
+}
+
+function accounting({ accounting: books }: Identity): Fact[] {
+  if (!books) return [];
+  return [
+    { name: "Written by the host since new", value: spell(books.host_bytes_written, "bytes") },
+    { name: "Programmed into flash since new", value: spell(books.flash_bytes_programmed, "bytes") },
+    { name: "Write amplification", value: spell(books.write_amplification, "1") },
+    { name: "Erases", value: spell(books.erases, "") },
+    { name: "Free blocks", value: spell(books.free_blocks, "") },
+  ];
+}
+
+function calibration({ instrument: { calibration: limits } }: Document): Fact[] {
+  if (!limits) return [];
+  return [
+    { name: "Timer step", value: spell(limits.timer_step_ns, "ns") },
+    { name: "Instrument's ceiling", value: spell(limits.nop_iops, "1/s") },
+    { name: "Instrument's own time per I/O", value: spell(limits.overhead_ns_per_io, "ns") },
+    { name: "Random data generated", value: spell(limits.random_data_bytes_per_s, "bytes/s") },
+    { name: "Half-compressible data generated", value: spell(limits.ratio_data_bytes_per_s, "bytes/s") },
+  ];
+}
+
+/** Browsers round whole numbers beyond 2⁵³; a rounded seed must not pass for the seed. */
+function seedWords(seed: number): string {
+  return Number.isSafeInteger(seed) ? String(seed) : "beyond 2⁵³; it stands exactly in the JSON";
+}
+
+function words(value: Value): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function capitalised(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

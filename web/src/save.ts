@@ -1,0 +1,29 @@
+/** Hands something from the page to the reader. */
+
+/** Offers a file of this name for saving. */
+export function saveFile(name: string, url: string): void {
+  const link = window.document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+}
+
+/** Puts text on the clipboard; a page that may not is given a file instead. Says in words what happened. */
+export async function copyOrSave(text: string, name: string): Promise<string> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return "Copied";
+  } catch {
+    const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    saveFile(name, url);
+    // The browser reads the file after this returns.
+    window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    return "Saved";
+  }
+}
+
+/** `Speed of each file` as `speed-of-each-file.png`. */
+export function fileName(title: string, extension: string): string {
+  const words = title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+  return `${words || "likenew"}.${extension}`;
+}

@@ -1,0 +1,170 @@
+/**
+ * Numbers and keys in the spelling people use: 10⁶ bytes a second, binary sizes, scaled times.
+ * `schema/spelling.json` lists examples that the terminal and this file both keep.
+ */
+
+/** `value` with its unit: `251 MB/s`, `74.5 GiB`, `82.1 µs`. */
+export function spell(value: number, unit: string): string {
+  if (value < 0) return `-${spell(-value, unit)}`;
+  switch (unit) {
+    case "bytes/s":
+      return `${digits(value / 1e6)} MB/s`;
+    case "bytes":
+      return amount(value);
+    case "ns":
+      return span(value);
+    case "%":
+      return `${digits(value)}%`;
+    case "1/s":
+      return `${digits(value)}/s`;
+    case "°C":
+      return `${digits(value)} °C`;
+    case "":
+    case "1":
+      return plain(value);
+    default:
+      return `${plain(value)} ${unit}`;
+  }
+}
+
+/** `value` for a column whose heading already says MB/s or IOPS. */
+export function spellBelowHeading(value: number, unit: string): string {
+  const sign = value < 0 ? "-" : "";
+  if (unit === "bytes/s") return sign + digits(Math.abs(value) / 1e6);
+  if (unit === "1/s") return sign + digits(Math.abs(value));
+  return spell(value, unit);
+}
+
+/** What a column is called and what its numbers count; the unit is one of the words of its key. */
+export function heading(key: string): { text: string; unit: string } {
+  const words = key.split("_");
+  for (const { unitWords, unit, shown, alone } of UNIT_WORDS) {
+    const at = lastIndexOf(words, unitWords);
+    if (at < 0) continue;
+    const parts = [...words.slice(0, at), ...(shown ? [shown] : []), ...words.slice(at + unitWords.length)];
+    return { text: parts.join(" ").replaceAll(" /s", "/s") || alone, unit };
+  }
+  return { text: words.join(" "), unit: "" };
+}
+
+/** The number of a unit that fits values up to `most`, and its name: for axes. */
+export function axisUnit(unit: string, most: number): { size: number; name: string } {
+  switch (unit) {
+    case "bytes/s":
+      return { size: 1e6, name: " MB/s" };
+    case "bytes":
+      return largest(BINARY, most);
+    case "ns":
+      return largest(TIMES, most);
+    case "%":
+      return { size: 1, name: "%" };
+    case "1/s":
+      return { size: 1, name: "/s" };
+    case "":
+    case "1":
+      return { size: 1, name: "" };
+    default:
+      return { size: 1, name: ` ${unit}` };
+  }
+}
+
+interface UnitWords {
+  unitWords: string[];
+  unit: string;
+  shown: string;
+  alone: string;
+}
+
+const UNIT_WORDS: UnitWords[] = [
+  { unitWords: ["bytes", "per", "s"], unit: "bytes/s", shown: "MB/s", alone: "" },
+  { unitWords: ["per", "s"], unit: "1/s", shown: "/s", alone: "" },
+  { unitWords: ["iops"], unit: "1/s", shown: "IOPS", alone: "" },
+  { unitWords: ["bytes"], unit: "bytes", shown: "", alone: "size" },
+  { unitWords: ["ns"], unit: "ns", shown: "", alone: "time" },
+  { unitWords: ["percent"], unit: "%", shown: "", alone: "%" },
+  { unitWords: ["c"], unit: "°C", shown: "", alone: "°C" },
+];
+
+interface Sized {
+  size: number;
+  name: string;
+}
+
+const BINARY: Sized[] = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"].map((name, power) => ({
+  size: 1024 ** power,
+  name,
+}));
+
+const TIMES: Sized[] = [
+  { size: 1, name: " ns" },
+  { size: 1e3, name: " µs" },
+  { size: 1e6, name: " ms" },
+  { size: 1e9, name: " s" },
+  { size: 60e9, name: " min" },
+  { size: 3600e9, name: " h" },
+];
+
+function largest(sizes: Sized[], most: number): Sized {
+  const fitting = sizes.filter(({ size }) => size * 2 <= most || size === 1);
+  return fitting[fitting.length - 1] ?? { size: 1, name: "" };
+}
+
+function lastIndexOf(words: string[], sought: string[]): number {
+  for (let at = words.length - sought.length; at >= 0; at--) {
+    if (sought.every((word, index) => words[at + index] === word)) return at;
+  }
+  return -1;
+}
+
+/** At least two significant digits, three from 0.1 on, all of them from 1000 on, in groups from 10 000 on. */
+function digits(value: number): string {
+  if (value === 0) return "0";
+  if (value < 1e-4 || value >= 1e15) return scientific(value);
+  if (value < 0.0995) return value.toFixed(1 - Math.floor(Math.log10(value)));
+  return grouped(threeDigits(value));
+}
+
+function plain(value: number): string {
+  if (!Number.isInteger(value)) return digits(value);
+  return value < 1e15 ? grouped(value.toFixed(0)) : scientific(value);
+}
+
+function threeDigits(value: number): string {
+  return value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
+
+function scientific(value: number): string {
+  return value.toExponential(1).replace("e+", "e");
+}
+
+function grouped(text: string): string {
+  if (text.length < 5 || text.includes(".")) return text;
+  return text.replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function amount(bytes: number): string {
+  const whole = Math.round(bytes);
+  if (whole < 1024) return `${whole} B`;
+  let value = whole / 1024;
+  let power = 1;
+  while (value >= 1023.5 && power + 1 < BINARY.length) {
+    value /= 1024;
+    power += 1;
+  }
+  return (Number.isInteger(value) ? value.toFixed(0) : threeDigits(value)) + (BINARY[power]?.name ?? "");
+}
+
+function span(value: number): string {
+  if (value < 1e3 && !Number.isInteger(value)) return `${digits(value)} ns`;
+  const ns = Math.round(value);
+  if (ns < 1e3) return `${ns} ns`;
+  if (ns < 1e6) return `${threeDigits(ns / 1e3)} µs`;
+  if (ns < 1e9) return `${threeDigits(ns / 1e6)} ms`;
+  if (ns < 120e9) return `${threeDigits(ns / 1e9)} s`;
+  if (ns < 7200e9) {
+    const seconds = Math.floor(ns / 1e9);
+    return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  }
+  const minutes = Math.floor(ns / 60e9);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

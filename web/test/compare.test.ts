@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+
+import { groupsOf, seriesOf, tablesOf } from "../src/compare";
+import { csvOf, sorted } from "../src/Table";
+import type { Table } from "../src/Table";
+import { labelled } from "./documents";
+
+const pair = () => [labelled("new", "bench-new"), labelled("used", "bench-used")];
+
+function only(tables: Table[], title: string): Table {
+  const found = tables.filter((table) => table.title === title);
+  expect(found).toHaveLength(1);
+  return found[0] as Table;
+}
+
+test("answers come first", () => {
+  expect(tablesOf([labelled("new", "bench-new")]).map(({ title }) => title)).toEqual(["Results", "Passes"]);
+});
+
+test("rows meet by what tells them apart whatever their order", () => {
+  const [one, two] = pair() as [ReturnType<typeof labelled>, ReturnType<typeof labelled>];
+  two.document.tables["results"]?.reverse().pop();
+  const table = only(tablesOf([one, two]), "Results");
+  expect(table.headings.slice(0, 5).map(({ text, of }) => [text, of])).toEqual([
+    ["test", null],
+    ["op", null],
+    ["MB/s (low–high)", "new"],
+    ["MB/s (low–high)", "used"],
+    ["MB/s (low–high)", "used ÷ new"],
+  ]);
+  expect(table.rows).toHaveLength(8);
+  expect(table.rows[1]?.map(({ text }) => text).slice(0, 5)).toEqual([
+    "SEQ1M Q8T1",
+    "write",
+    "77.2 (76.4–78.0)",
+    "19.3 (19.1–19.5)",
+    "0.25×",
+  ]);
+  expect(table.rows[0]?.slice(3, 5).map(({ text }) => text)).toEqual(["–", "–"]);
+});
+
+test("a ratio of documents with long labels is named by their places", () => {
+  const labels = ["sim:x25m?state=new", "sim:x25m?state=used", "sim:x25m?state=cured"];
+  const table = only(tablesOf(labels.map((label) => labelled(label, "bench-new"))), "Results");
+  expect(table.headings.slice(2, 7).map(({ of }) => of)).toEqual([...labels, "2nd ÷ 1st", "3rd ÷ 1st"]);
+});
+
+test("rows that do not correspond stay apart", () => {
+  const [one, two] = [labelled("one", "fill-used"), labelled("two", "fill-used")];
+  for (const row of two.document.tables["stalls"] ?? []) row["at_ns"] = Number(row["at_ns"]) + 1;
+  const titles = tablesOf([one, two]).map(({ title }) => title);
+  expect(titles).toEqual(["Files", "Stalls, one", "Stalls, two"]);
+});
+
+test("series share axes where they agree", () => {
+  const [series] = seriesOf(pair());
+  expect(series?.lines.map(({ name }) => name)).toEqual(["new read", "new write", "used read", "used write"]);
+  const [one, two] = pair() as [ReturnType<typeof labelled>, ReturnType<typeof labelled>];
+  const other = two.document.series["bandwidth"];
+  if (other) other.y.unit = "ns";
+  expect(seriesOf([one, two]).map(({ title }) => title)).toEqual([
+    "Speed of each test, new",
+    "Speed of each test, used",
+  ]);
+});
+
+test("procedures are not mixed", () => {
+  const groups = groupsOf([...pair(), labelled("fill", "fill-used")]);
+  expect(groups.map(({ procedure, members }) => [procedure, members.length])).toEqual([
+    ["bench", 2],
+    ["fill", 1],
+  ]);
+});
+
+test("rows without a value come last in either order", () => {
+  const rows = [3, null, 1, 20].map((value) => [{ text: String(value), value }]);
+  const order = (descending: boolean) => sorted(rows, 0, descending).map(([cell]) => cell?.value);
+  expect(order(false)).toEqual([1, 3, 20, null]);
+  expect(order(true)).toEqual([20, 3, 1, null]);
+});
+
+test("a copy has the numbers and keys of the document", () => {
+  const [one] = pair() as [ReturnType<typeof labelled>];
+  const rows = one.document.tables["results"] ?? [];
+  one.document.tables["results"] = [{ ...rows[0], test: 'a "b", c' }];
+  const csv = csvOf(only(tablesOf([one]), "Results")).split("\r\n");
+  expect(csv[0]).toMatch(/^test,op,bytes_per_s,bytes_per_s_low,bytes_per_s_high,iops,/);
+  expect(csv[1]).toMatch(/^"a ""b"", c",read,251300000,248787000,253813000,/);
+  one.document.tables["results"] = [{ test: "random", unit: "points", new: 3, used: null }];
+  expect(csvOf(only(tablesOf([one]), "Results"))).toBe(
+    "test,new,unit,used\r\nrandom,3,points,\r\n",
+  );
+});

@@ -1,0 +1,14 @@
+/** The published examples, as the page gets them. */
+
+import { readFileSync } from "node:fs";
+
+import type { Document, Labelled } from "../src/Document";
+
+export function example(name: string): Document {
+  const path = new URL(`../../schema/examples/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(path, "utf8")) as Document;
+}
+
+export function labelled(label: string, name: string): Labelled {
+  return { label, document: example(name) };
+}

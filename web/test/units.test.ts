@@ -1,0 +1,31 @@
+import { describe, expect, test } from "vitest";
+
+import spelling from "../../schema/spelling.json";
+import { axisUnit, heading, spell, spellBelowHeading } from "../src/units";
+
+describe("numbers are spelled as published", () => {
+  test.each(spelling.values)("$value $unit is $text", ({ unit, value, text }) => {
+    expect(spell(value, unit)).toBe(text);
+  });
+});
+
+describe("keys become headings as published", () => {
+  test.each(spelling.headings)("$key is $heading", ({ key, heading: text, unit }) => {
+    expect(heading(key)).toEqual({ text, unit });
+  });
+});
+
+test("a heading with the unit is not repeated in its cells", () => {
+  expect(spellBelowHeading(-251.3e6, "bytes/s")).toBe("-251");
+  expect(spellBelowHeading(12_345.6, "1/s")).toBe("12,346");
+  expect(spellBelowHeading(12_340, "ns")).toBe("12.3 µs");
+});
+
+test("an axis has one unit that suits its largest value", () => {
+  expect(axisUnit("bytes", 80e9)).toEqual({ size: 1024 ** 3, name: " GiB" });
+  expect(axisUnit("ns", 150e9)).toEqual({ size: 60e9, name: " min" });
+  expect(axisUnit("ns", 90e9)).toEqual({ size: 1e9, name: " s" });
+  expect(axisUnit("bytes", 0)).toEqual({ size: 1, name: " B" });
+  expect(axisUnit("bytes/s", 5)).toEqual({ size: 1e6, name: " MB/s" });
+  expect(axisUnit("points", 5)).toEqual({ size: 1, name: " points" });
+});
