@@ -1,2 +1,48 @@
-//! All automation of the project.
-fn main() {}
+//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine`.
+
+mod bench;
+mod ci;
+mod demo;
+mod tidy;
+mod web;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "All automation of the project")]
+enum Task {
+    /// Check the rules of the house that no compiler checks
+    Tidy,
+    /// Install what is missing, then check and test everything: what `make test` does
+    Ci,
+    /// Build the page that reports embed; without Node, say so and go on
+    Web,
+    /// Measure a simulated drive, new and used, and make a page of it
+    Demo,
+    /// Measure the instrument
+    #[command(subcommand)]
+    Bench(Bench),
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// Against fio, in pairs on the same target: agreement and cost
+    Engine(bench::engine::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Task::parse() {
+        Task::Tidy => tidy::run(),
+        Task::Ci => ci::run(),
+        Task::Web => web::build_if_possible(),
+        Task::Demo => demo::run(),
+        Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_owned()
+}

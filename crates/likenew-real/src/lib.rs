@@ -1,1 +1,47 @@
-//! A real drive in wall time: io_uring, a thread pool, folders of files, nothing at all.
+//! A real drive in wall time: folders, files and block devices over io_uring or threads, and a drive that does nothing.
+//!
+//! This is the only room with `unsafe`, clocks, /sys and ioctls. [`open::examine`] says what a path is and
+//! [`open::open`] makes it a drive; what comes out keeps the laws of `likenew_core::laws`.
+//!
+//! It promises that nothing of the user's is ever changed. In a folder everything it writes lies in one marked
+//! directory, [`scratch`], removed on every way out; files and block devices are only read, unless there is a
+//! [`consent::Consent`], which only that module can make. It never decides what to measure, never judges what came out,
+//! and never prints.
+
+pub mod clock;
+pub mod consent;
+pub mod engine;
+mod folder;
+pub mod leftover;
+pub mod listing;
+pub mod nop;
+pub mod open;
+pub mod scratch;
+pub mod space;
+
+mod block;
+#[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
+mod buffers;
+mod device;
+mod direct;
+mod drive;
+mod fault;
+mod file;
+mod flights;
+mod health;
+mod identify;
+mod medium;
+mod mounts;
+mod posix;
+mod rest;
+#[allow(
+    unsafe_code,
+    reason = "submission entries and registered buffers carry addresses that the kernel uses"
+)]
+mod ring;
+mod single;
+mod table;
+#[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
+mod uring;
+#[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]
+mod workers;

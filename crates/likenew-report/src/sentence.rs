@@ -98,7 +98,7 @@ fn run(document: &Document) -> String {
 fn books(document: &Document) -> Option<String> {
     let books = document.target.accounting?;
     Some(format!(
-        "Since new: {} from the host, {} programmed into flash (write amplification {:.2}), {} erases, {} free blocks.",
+        "In this run: {} from the host, {} programmed into flash (write amplification {:.2}), {} erases, {} free blocks.",
         amount(books.host_bytes_written),
         amount(books.flash_bytes_programmed),
         books.write_amplification,

@@ -95,6 +95,8 @@ impl Page {
         let options = textwrap::Options::new(self.text_width())
             .initial_indent(head)
             .subsequent_indent(&blank)
+            // Unicode would break MB/s after its slash.
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
         textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
     }

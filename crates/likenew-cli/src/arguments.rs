@@ -1,0 +1,218 @@
+//! What can be typed. Flags only build a plan: the longest way of saying it is `likenew run PLAN.toml`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use likenew_core::io::DataClass;
+use likenew_core::mix::Mix;
+use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_procedures::profile::Profile;
+
+/// Tells you how far a drive has fallen from its first day, and why.
+///
+/// TARGET is a folder (its free space is measured with own files that are always removed), a file or a block device (they
+/// are only read), or a simulated drive: sim:NAME, sim:FILE.toml, sim:NAME?state=used.
+#[derive(Debug, Parser)]
+#[command(name = "likenew", version, propagate_version = true, max_term_width = 110)]
+#[command(after_help = "Exit codes: 0 fine, 1 could not finish, 2 wrong usage, 3 refused for safety, \
+                        10 finished and found a problem, 130 interrupted.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// How fast is it, in the familiar table?
+    Bench(Bench),
+    /// Is every part of the free space written equally fast, and without pauses?
+    Fill(Fill),
+    /// What does this very workload come to? Runs any plan
+    Run(Run),
+    /// Which drives are there, real and simulated?
+    Drives(Drives),
+    /// Shows runs that were measured earlier; several of a kind stand side by side
+    Report(Report),
+    /// Judges a run again from its folder, without the drive
+    Judge(Judge),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    #[command(flatten)]
+    pub(crate) on: On,
+    /// Which tests to run
+    #[arg(long, default_value = "default", value_parser = profile)]
+    pub(crate) profile: Profile,
+    /// Operations in order: read, write, mix:70 (70 % reads) [default: read,write; read where nothing may be written]
+    #[arg(long, value_delimiter = ',', value_parser = text::<Mix>, value_name = "OP,..")]
+    pub(crate) op: Vec<Mix>,
+    /// Bytes of address space to test [default: 1GiB, less where there is less]
+    #[arg(long, alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) span: Option<u64>,
+    /// Times to repeat every test
+    #[arg(long, default_value_t = 5)]
+    pub(crate) passes: u32,
+    /// A pass ends after this time, or when it has moved as many bytes as the span has
+    #[arg(long, default_value = "5s", value_parser = parse_duration)]
+    pub(crate) time: Nanos,
+    /// Rest before every pass
+    #[arg(long, default_value = "0s", value_parser = parse_duration)]
+    pub(crate) interval: Nanos,
+    /// What to write: random, zero, or the share 0..1 that it compresses to
+    #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
+    pub(crate) data: DataClass,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fill {
+    #[command(flatten)]
+    pub(crate) on: On,
+    /// Files to write [default: as many as fill the free space, 1000 at most]
+    #[arg(long)]
+    pub(crate) files: Option<u32>,
+    /// Bytes of each [default: the free space over the number of files]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) file_size: Option<u64>,
+    /// Bytes of one write
+    #[arg(long, default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) block: u64,
+    /// Writes in flight
+    #[arg(long, default_value_t = 4)]
+    pub(crate) depth: u32,
+    /// What to write: random, zero, or the share 0..1 that it compresses to
+    #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
+    pub(crate) data: DataClass,
+    /// No wait shorter than this is called a stall
+    #[arg(long, default_value = "100ms", value_parser = parse_duration)]
+    pub(crate) stall: Nanos,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The plan; `likenew BENCH-OR-FILL .. --plan` prints one
+    pub(crate) plan: PathBuf,
+    /// The drive, where it is not the one that the plan names
+    pub(crate) target: Option<String>,
+    /// Where all randomness comes from [default: the plan's]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Drives {
+    /// Write the list as JSON to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Folders of earlier runs; without any, lists what there is
+    pub(crate) runs: Vec<PathBuf>,
+    /// The last N runs, instead of naming their folders
+    #[arg(long, value_name = "N", conflicts_with = "runs")]
+    pub(crate) last: Option<usize>,
+    /// Where run folders are kept [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Judge {
+    /// The folder of an earlier run
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// On what to measure.
+#[derive(Debug, Args)]
+pub(crate) struct On {
+    /// A folder, a file, a block device, or a simulated drive such as sim:tiny-flash?state=used
+    pub(crate) target: String,
+    /// Where all randomness comes from
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Print the plan as TOML and stop
+    #[arg(long)]
+    pub(crate) plan: bool,
+}
+
+/// How to measure and where the results go.
+#[derive(Debug, Args)]
+pub(crate) struct How {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// What carries the I/O of a real drive
+    #[arg(long, value_enum, default_value_t = EngineName::Auto)]
+    pub(crate) engine: EngineName,
+    /// Free space of a folder's file system that is never filled [default: 5 %, at least 64MiB, at most 8GiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) reserve: Option<u64>,
+    /// Keep every single I/O in the run folder, as samples.parquet
+    #[arg(long)]
+    pub(crate) samples: bool,
+    /// Where run folders are kept [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+    /// Keep no run folder
+    #[arg(long, conflicts_with_all = ["archive", "samples"])]
+    pub(crate) no_archive: bool,
+    /// Answer yes to questions of convenience; never replaces consent
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Where results go beside the terminal.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// Write the report as JSON to FILE, or to standard output with - (then nothing else is printed there)
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the report as one HTML page that works offline
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// io_uring, or the thread pool where the system refuses io_uring
+    Auto,
+    /// io_uring or nothing
+    Uring,
+    /// A pool of threads
+    Posix,
+}
+
+/// A value that reads itself, with its own words when it can not.
+fn text<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
+    text.parse()
+}
+
+fn profile(text: &str) -> Result<Profile, String> {
+    let known = Profile::ALL.iter().find(|(name, _)| *name == text);
+    known.map(|(_, profile)| *profile).ok_or_else(|| {
+        let names: Vec<&str> = Profile::ALL.iter().map(|(name, _)| *name).collect();
+        format!("there is no profile \"{text}\"; there are {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,8 @@
+//! One file per command.
+
+pub(crate) mod bench;
+pub(crate) mod drives;
+pub(crate) mod fill;
+pub(crate) mod judge;
+pub(crate) mod report;
+pub(crate) mod run;

@@ -1,0 +1,60 @@
+//! `likenew drives`: which drives can be named, simulated and real.
+
+use likenew_core::units::amount;
+use likenew_real::listing::{Listed, list};
+use likenew_sim::catalog;
+use serde::Serialize;
+
+use crate::arguments::Drives;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// What `--json` gives.
+#[derive(Serialize)]
+struct All {
+    simulated: Vec<Simulated>,
+    real: Vec<Listed>,
+}
+
+#[derive(Serialize)]
+struct Simulated {
+    target: String,
+    model: String,
+    technology: String,
+    capacity_bytes: u64,
+}
+
+pub(crate) fn run(command: &Drives) -> Result<Exit, Failure> {
+    let simulated = catalog().iter().map(|entry| Simulated {
+        target: format!("sim:{}", entry.name),
+        model: entry.model.model.clone(),
+        technology: entry.model.technology.clone(),
+        capacity_bytes: entry.model.capacity_bytes,
+    });
+    let all = All { simulated: simulated.collect(), real: list()? };
+    if let Some(path) = &command.json {
+        let text = serde_json::to_string_pretty(&all).expect("a list is plain values");
+        output::write_to(path, &format!("{text}\n"))?;
+        return Ok(Exit::Fine);
+    }
+    output::print(&text(&all))?;
+    Ok(Exit::Fine)
+}
+
+fn text(all: &All) -> String {
+    let mut text = String::from("Simulated drives (add ?state=used for one that has been used):\n");
+    for drive in &all.simulated {
+        let capacity = amount(drive.capacity_bytes);
+        text += &format!("  {:30} {capacity:>9}  {} ({})\n", drive.target, drive.model, drive.technology);
+    }
+    text += "Block devices (they are only read; to measure writing give a folder on one):\n";
+    for drive in &all.real {
+        let model = drive.model.as_deref().unwrap_or("model unknown");
+        let used = drive.used_by.as_deref().map_or(String::new(), |used| format!(", {used}"));
+        text += &format!("  {:30} {:>9}  {model}{used}\n", drive.path, amount(drive.capacity_bytes));
+    }
+    if all.real.is_empty() {
+        text += "  none that can be seen from here\n";
+    }
+    text
+}

@@ -1,0 +1,57 @@
+//! `likenew report RUN..`: shows what was found, as it was found.
+
+use std::path::{Path, PathBuf};
+
+use likenew_archive::{Archive, Record};
+use likenew_report::document::Document;
+
+use crate::arguments::Report;
+use crate::exit::{Exit, Failure};
+use crate::measure::{archive_root, document};
+use crate::output;
+
+pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
+    let archive = Archive::new(archive_root(command.archive.as_deref())?);
+    let runs = match command.last {
+        Some(count) => last(&archive, count)?,
+        None => command.runs.clone(),
+    };
+    if runs.is_empty() {
+        return list(&archive);
+    }
+    let documents = runs.iter().map(|path| stored(path)).collect::<Result<Vec<_>, _>>()?;
+    output::put(documents, &command.output)?;
+    Ok(Exit::Fine)
+}
+
+/// The newest runs, the oldest of them first.
+fn last(archive: &Archive, count: usize) -> Result<Vec<PathBuf>, Failure> {
+    let mut entries = archive.list().map_err(anyhow::Error::new)?;
+    Ok(entries.split_off(entries.len().saturating_sub(count)).into_iter().map(|entry| entry.path).collect())
+}
+
+/// Of a run that was killed before it was judged, `likenew judge` makes the findings.
+fn stored(path: &Path) -> Result<Document, Failure> {
+    let mut record = Record::open(path).map_err(anyhow::Error::new)?;
+    record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    let Some(findings) = record.findings.take() else {
+        let path = path.display();
+        return Err(Failure::Usage(format!(
+            "{path} was never judged, as its run was killed: likenew judge {path} does that"
+        )));
+    };
+    Ok(document(&record.evidence(), findings, record.header.machine.instrument))
+}
+
+/// What there is to show.
+fn list(archive: &Archive) -> Result<Exit, Failure> {
+    let entries = archive.list().map_err(anyhow::Error::new)?;
+    if entries.is_empty() {
+        output::print(&format!("No runs are kept in {} yet.\n", archive.root().display()))?;
+    }
+    for entry in entries {
+        let unread = entry.header.err().map_or(String::new(), |error| format!("  ({error})"));
+        output::print(&format!("{}{unread}\n", entry.path.display()))?;
+    }
+    Ok(Exit::Fine)
+}

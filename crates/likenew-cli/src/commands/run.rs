@@ -1,0 +1,27 @@
+//! `likenew run PLAN.toml`.
+
+use anyhow::Context as _;
+use likenew_core::plan::Plan;
+
+use crate::aim::Aim;
+use crate::arguments::Run;
+use crate::exit::{Exit, Failure};
+use crate::measure::measure;
+
+pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
+    let path = command.plan.display();
+    let text =
+        std::fs::read_to_string(&command.plan).with_context(|| format!("could not read the plan {path}"))?;
+    let mut plan: Plan =
+        toml::from_str(&text).map_err(|error| Failure::Usage(format!("the plan {path}: {error}")))?;
+    plan.target = command.target.or(plan.target);
+    plan.seed = command.seed.unwrap_or(plan.seed);
+    let Some(target) = plan.target.clone() else {
+        return Err(Failure::Usage(format!(
+            "the plan {path} names no target: give one, likenew run {path} TARGET"
+        )));
+    };
+    let mut aim = Aim::take(&target, &command.how)?;
+    aim.clear_leftover(&command.how)?;
+    measure(plan, &aim, &command.how)
+}

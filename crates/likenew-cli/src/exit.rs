@@ -1,0 +1,92 @@
+//! How a command can end, as scripts see it.
+
+use std::process::ExitCode;
+
+use likenew_core::fault::Fault;
+use likenew_run::conduct::ConductError;
+use likenew_run::run::RunError;
+
+/// The exit codes of a command that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Finished, nothing wrong found.
+    Fine = 0,
+    /// Could not finish; what was measured is kept.
+    Unfinished = 1,
+    /// Wrong usage.
+    Usage = 2,
+    /// Refused for safety.
+    Refused = 3,
+    /// Finished and found something wrong with the drive.
+    Problem = 10,
+    /// Stopped by the user; what was measured is kept.
+    Interrupted = 130,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> ExitCode {
+        ExitCode::from(self as u8)
+    }
+}
+
+/// Why a command could not run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// What was typed, or a plan, makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// A safety check refused.
+    #[error("{0}")]
+    Refused(String),
+    /// Anything else that went wrong on the way.
+    #[error(transparent)]
+    Other(#[from] anyhow::Error),
+}
+
+impl Failure {
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_) => Exit::Usage,
+            Self::Refused(_) => Exit::Refused,
+            Self::Other(_) => Exit::Unfinished,
+        }
+    }
+
+    /// For people, causes included.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Usage(text) => format!("likenew: {text}\nFor all commands and flags: likenew --help"),
+            Self::Refused(text) => format!("likenew: refused for safety: {text}"),
+            Self::Other(error) => format!("likenew: {error:#}"),
+        }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Refused(text) => Self::Refused(text),
+            Fault::Unsuitable(text) => Self::Usage(text),
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Unfit(text) => Self::Usage(text),
+            RunError::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+impl From<ConductError> for Failure {
+    fn from(error: ConductError) -> Self {
+        match error {
+            ConductError::Run(error) => error.into(),
+            error @ ConductError::Plan(_) => Self::Usage(error.to_string()),
+            error @ ConductError::Store(_) => Self::Other(error.into()),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Follows a run: moves the progress bar, stores every segment, and every sample where that was asked for.
+
+use likenew_archive::{Run, SampleWriter};
+use likenew_core::recorder::Recorder;
+use likenew_core::segment::Segment;
+use likenew_core::workload::Workload;
+use likenew_run::conduct::Observer;
+
+use crate::interrupt;
+use crate::progress::Progress;
+
+/// The observer of one run.
+pub(crate) struct Follow<'a> {
+    pub(crate) progress: Progress,
+    pub(crate) archive: Option<&'a mut Run>,
+    pub(crate) samples: Option<&'a SampleWriter>,
+    /// How many workloads there will be in all.
+    pub(crate) expected: usize,
+    pub(crate) done: usize,
+}
+
+impl Observer for Follow<'_> {
+    fn begins(&mut self, workload: &Workload) {
+        self.progress.begins(workload, self.done, self.expected);
+    }
+
+    fn stop_asked(&self) -> bool {
+        interrupt::asked()
+    }
+
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        let progress = self.progress.recorder();
+        match self.samples {
+            Some(samples) => Box::new((progress, samples.recorder(self.done as u32))),
+            None => Box::new(progress),
+        }
+    }
+
+    fn ended(&mut self, segment: &Segment) -> Result<(), String> {
+        self.done += 1;
+        match &mut self.archive {
+            Some(run) => run.push(segment).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Ctrl-C: the first asks the run to stop and keep what it has, the second leaves at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+
+use crate::exit::Exit;
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Listens from now on to SIGINT, SIGTERM and SIGHUP.
+pub(crate) fn listen() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        if ASKED.swap(true, Ordering::Relaxed) {
+            // Own files that stay behind are marked; the next run finds and removes them.
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        eprintln!("stopping; what was measured is kept (once more to leave at once)");
+    })
+    .context("could not listen for Ctrl-C")
+}
+
+/// Whether somebody has asked to stop.
+pub(crate) fn asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}

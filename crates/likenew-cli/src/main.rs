@@ -1,0 +1,40 @@
+//! The `likenew` binary: reads what was typed, lets one command do it, and turns its end into an exit code.
+
+mod aim;
+mod arguments;
+mod commands;
+mod exit;
+mod follow;
+mod interrupt;
+mod measure;
+mod output;
+mod progress;
+mod prompt;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::{Exit, Failure};
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(exit) => exit.code(),
+        Err(failure) => {
+            anstream::eprintln!("{}", failure.message());
+            failure.exit().code()
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    match arguments.command {
+        Command::Bench(command) => commands::bench::run(command),
+        Command::Fill(command) => commands::fill::run(command),
+        Command::Run(command) => commands::run::run(command),
+        Command::Drives(command) => commands::drives::run(&command),
+        Command::Report(command) => commands::report::run(&command),
+        Command::Judge(command) => commands::judge::run(&command),
+    }
+}

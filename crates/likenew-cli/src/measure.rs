@@ -1,0 +1,172 @@
+//! The way of every measurement: open, calibrate, conduct, judge, keep, show.
+
+use std::path::{Path, PathBuf};
+
+use likenew_archive::{Archive, Machine, Run};
+use likenew_core::drive::Drive;
+use likenew_core::instrument::Instrument;
+use likenew_core::io::Op;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::recorder::Stop;
+use likenew_core::target::Clock;
+use likenew_core::units::{Nanos, amount};
+use likenew_core::verdict::Findings;
+use likenew_procedures::all::from_plan;
+use likenew_report::document::Document;
+use likenew_run::calibrate::calibrate;
+use likenew_run::conduct::{End, conduct};
+use serde::Serialize;
+
+use crate::aim::Aim;
+use crate::arguments::How;
+use crate::exit::{Exit, Failure};
+use crate::follow::Follow;
+use crate::progress::Progress;
+use crate::{interrupt, output, prompt};
+
+/// More than this is written to a real drive only after a question.
+const WRITTEN_UNASKED: u64 = 32 << 30;
+
+/// Settings as the table of a plan.
+pub(crate) fn options(settings: &impl Serialize) -> toml::Table {
+    toml::Table::try_from(settings).expect("settings are plain values")
+}
+
+/// Prints a plan instead of carrying it out.
+pub(crate) fn print_plan(plan: &Plan) -> Result<Exit, Failure> {
+    let text = toml::to_string(plan).expect("a plan is plain values");
+    output::print(&text)?;
+    Ok(Exit::Fine)
+}
+
+/// Carries out a plan.
+pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure> {
+    let procedure = from_plan(&plan).map_err(Failure::Usage)?;
+    ask_about_wear(&*procedure, aim, how)?;
+    interrupt::listen()?;
+    let mut drive = aim.open(procedure.layout(), how)?;
+    let instrument = instrument(&*drive, aim)?;
+    let mut evidence =
+        Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
+    check_first(&*procedure, &evidence, aim)?;
+    let mut archive = archive(&evidence, &instrument, how)?;
+    let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), how);
+    // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back.
+    drop(drive);
+    let findings = procedure.judge(&evidence);
+    if let Some(run) = &archive {
+        run.conclude(&findings).map_err(anyhow::Error::new)?;
+        anstream::eprintln!("The run is kept in {}.", run.path().display());
+    }
+    let found = findings.found_problem();
+    if !evidence.segments.is_empty() {
+        output::put(vec![document(&evidence, findings, instrument)], &how.output)?;
+    }
+    Ok(said(end?, found))
+}
+
+/// A report's document from evidence and what was concluded from it.
+pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Instrument) -> Document {
+    let written = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+    let elapsed = match (evidence.segments.first(), evidence.segments.last()) {
+        (Some(first), Some(last)) => last.ended.since(first.began),
+        _ => Nanos::ZERO,
+    };
+    Document::new(evidence.plan.clone(), evidence.identity.clone(), findings, instrument, written, elapsed)
+}
+
+/// A plan that does not fit is refused before anything is kept or measured.
+fn check_first(procedure: &dyn Procedure, evidence: &Evidence, aim: &Aim) -> Result<(), Failure> {
+    let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? else { return Ok(()) };
+    if workload.writes() {
+        aim.refuse_writing()?;
+    }
+    workload.check(&evidence.geometry).map_err(Failure::Usage)
+}
+
+fn follow(
+    drive: &mut dyn Drive,
+    procedure: &dyn Procedure,
+    evidence: &mut Evidence,
+    archive: Option<&mut Run>,
+    how: &How,
+) -> Result<End, Failure> {
+    let samples = match &archive {
+        Some(run) if how.samples => Some(run.samples().map_err(anyhow::Error::new)?),
+        _ => None,
+    };
+    let expected = procedure.workloads_expected(evidence);
+    let mut follow =
+        Follow { progress: Progress::new(), archive, samples: samples.as_ref(), expected, done: 0 };
+    let end = conduct(drive, procedure, evidence, &mut follow);
+    follow.progress.finish();
+    if let Some(samples) = samples {
+        samples.close().map_err(anyhow::Error::new)?;
+    }
+    Ok(end?)
+}
+
+/// Says how the run ended, and what that means for a script.
+fn said(end: End, found_problem: bool) -> Exit {
+    match end {
+        End::Complete if found_problem => Exit::Problem,
+        End::Complete => Exit::Fine,
+        End::Interrupted => {
+            anstream::eprintln!("Stopped before the end; the report is of what was measured until then.");
+            Exit::Interrupted
+        }
+        End::Failed(Stop::Failed { op, offset, errno }) => {
+            let error = std::io::Error::from_raw_os_error(errno);
+            anstream::eprintln!("likenew: a {op} at offset {offset} failed, so the run ended early: {error}");
+            Exit::Unfinished
+        }
+        End::Failed(Stop::Reached | Stop::Interrupted) => unreachable!("a run fails with an error"),
+        End::Fault(fault) => {
+            anstream::eprintln!("likenew: the run ended early: {fault}");
+            Exit::Unfinished
+        }
+    }
+}
+
+/// Flash wears: a great amount is written to a real drive only when somebody has agreed.
+fn ask_about_wear(procedure: &dyn Procedure, aim: &Aim, how: &How) -> Result<(), Failure> {
+    let bytes = procedure.bytes_written_max();
+    if !aim.is_real() || !aim.is_writable() || bytes <= WRITTEN_UNASKED || how.yes || matches!(aim, Aim::Nop)
+    {
+        return Ok(());
+    }
+    let what = format!("This writes up to {} to the drive, which wears flash.", amount(bytes));
+    if prompt::somebody_is_there() && prompt::confirm(&format!("{what} Go on?")) {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!("{what} Nothing was written; add --yes to agree, or measure less")))
+}
+
+fn instrument(drive: &dyn Drive, aim: &Aim) -> Result<Instrument, Failure> {
+    let clock = if aim.is_real() { Clock::Wall } else { Clock::Virtual };
+    let calibration = match clock {
+        Clock::Wall => Some(calibrate(&mut likenew_real::nop::Nop::new())?),
+        Clock::Virtual => None,
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(Instrument { version, clock, engine: drive.identity().engine, calibration })
+}
+
+fn archive(evidence: &Evidence, instrument: &Instrument, how: &How) -> Result<Option<Run>, Failure> {
+    if how.no_archive {
+        return Ok(None);
+    }
+    let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
+    let machine = Machine::new(likenew_real::clock::wall_date(), identity, geometry, instrument.clone());
+    let archive = Archive::new(archive_root(how.archive.as_deref())?);
+    Ok(Some(archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?))
+}
+
+/// Where run folders are kept: as said, or where they belong.
+pub(crate) fn archive_root(said: Option<&Path>) -> Result<PathBuf, Failure> {
+    match said {
+        Some(root) => Ok(root.to_owned()),
+        None => Ok(Archive::default_root(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?),
+    }
+}

@@ -1,0 +1,16 @@
+//! Questions to whoever sits at the terminal.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+/// Whether there is somebody to ask.
+pub(crate) fn somebody_is_there() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks, and takes anything but a clear yes for a no.
+pub(crate) fn confirm(question: &str) -> bool {
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    let heard = std::io::stderr().flush().and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+    heard.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}

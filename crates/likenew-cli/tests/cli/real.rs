@@ -1,0 +1,164 @@
+//! Commands on real targets: folders on the machine's own disk, files, what is refused, and what is left behind.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::{Sandbox, names};
+
+const QUICK: [&str; 8] = ["--span", "16MiB", "--passes", "1", "--time", "100ms", "--reserve", "64MiB"];
+
+fn bench<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["bench", target], &QUICK[..], more].concat()
+}
+
+#[test]
+fn a_folder_is_measured_and_nothing_is_left_behind() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work().join("photo.raw"), "the only copy").unwrap();
+    let document = sandbox.run(&bench(".", &["--json", "-"])).code(0).json();
+    assert_eq!(document["tables"]["results"].as_array().unwrap().len(), 8);
+    assert!(document["instrument"]["calibration"]["nop_iops"].as_f64().unwrap() > 1e5);
+    let fill = ["fill", ".", "--files", "20", "--file-size", "1MiB", "--json", "-"];
+    let ran = sandbox.run(&fill);
+    assert_eq!(ran.json()["tables"]["files"].as_array().unwrap().len(), 20);
+    assert_eq!(names(&sandbox.work()), ["photo.raw"]);
+    assert_eq!(std::fs::read_to_string(sandbox.work().join("photo.raw")).unwrap(), "the only copy");
+}
+
+#[test]
+fn both_engines_measure_and_say_which_they_are() {
+    let sandbox = Sandbox::new();
+    for (flag, engine) in [("uring", "io_uring"), ("posix", "posix")] {
+        let document = sandbox.run(&bench(".", &["--engine", flag, "--json", "-"])).code(0).json();
+        assert_eq!(document["instrument"]["engine"], engine);
+    }
+}
+
+#[test]
+fn sixteen_threads_measure_one_folder() {
+    let sandbox = Sandbox::new();
+    let document = sandbox.run(&bench(".", &["--profile", "nvme", "--json", "-"])).code(0).json();
+    let row = document["tables"]["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["test"] == "RND4K Q32T16")
+        .unwrap();
+    assert!(row["iops"].as_f64().unwrap() > 0.0);
+}
+
+/// Starts a fill that takes long and waits until it has written something.
+fn start_filling(sandbox: &Sandbox) -> std::process::Child {
+    let child = sandbox.start(&["fill", ".", "--files", "2000", "--file-size", "1MiB", "--depth", "1"]);
+    let (began, scratch) = (Instant::now(), sandbox.work().join("likenew-scratch"));
+    while !scratch.is_dir() || names(&scratch).len() < 3 {
+        assert!(began.elapsed() < Duration::from_secs(30), "nothing was written in half a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn signal(child: &std::process::Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_removed_by_the_next_start() {
+    let sandbox = Sandbox::new();
+    let mut child = start_filling(&sandbox);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    assert_eq!(names(&sandbox.work()), ["likenew-scratch"]);
+    sandbox.run(&bench(".", &[])).code(0).says("killed");
+    assert!(names(&sandbox.work()).is_empty());
+    // The run that was killed has kept what it had measured.
+    let runs = sandbox.runs();
+    let killed = runs.iter().filter_map(|run| run.to_str()).find(|run| run.contains("-fill")).unwrap();
+    sandbox.run(&["report", killed]).code(2).says("likenew judge");
+    assert!(
+        !sandbox.run(&["judge", killed, "--json", "-"]).json()["tables"]["files"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn foreign_files_among_the_leftovers_are_kept() {
+    let sandbox = Sandbox::new();
+    let mut child = start_filling(&sandbox);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let foreign = sandbox.work().join("likenew-scratch/wedding.jpg");
+    std::fs::write(&foreign, "the only copy").unwrap();
+    sandbox.run(&bench(".", &[])).code(3).says("wedding.jpg");
+    assert_eq!(std::fs::read_to_string(foreign).unwrap(), "the only copy");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_cleans_up() {
+    let sandbox = Sandbox::new();
+    let mut child = start_filling(&sandbox);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(names(&sandbox.work()).is_empty());
+    let run = sandbox.runs()[0].to_str().unwrap().to_owned();
+    sandbox.run(&["report", &run]).code(0).says("All 2000 files were written");
+}
+
+#[test]
+fn two_runs_never_meet_in_one_folder() {
+    let sandbox = Sandbox::new();
+    let mut child = start_filling(&sandbox);
+    sandbox.run(&bench(".", &[])).code(3).says("another likenew run");
+    signal(&child, "-INT");
+    child.wait().unwrap();
+}
+
+#[test]
+fn an_existing_file_is_read_and_never_written() {
+    let sandbox = Sandbox::new();
+    let photo = sandbox.work().join("photo.raw");
+    let content: Vec<u8> = (0..16u32 << 20).map(|byte| (byte % 251) as u8).collect();
+    std::fs::write(&photo, &content).unwrap();
+    let document = sandbox.run(&bench("photo.raw", &["--json", "-"])).code(0).json();
+    assert!(document["tables"]["results"].as_array().unwrap().iter().all(|row| row["op"] == "read"));
+    assert_eq!(document["bytes_written"], 0);
+    for refused in [&bench("photo.raw", &["--op", "write"])[..], &["fill", "photo.raw"]] {
+        sandbox.run(refused).code(3).says("nothing was changed");
+    }
+    let plan = "procedure = 'run'\n[[options.workload]]\nname = 'w'\nuntil.ops = 1\n[[options.workload.stream]]\nop = 'write'\nsize = '4k'\nplace.forward = 'whole'\npace.closed.depth = 1";
+    std::fs::write(sandbox.work().join("write.toml"), plan).unwrap();
+    sandbox.run(&["run", "write.toml", "photo.raw"]).code(3);
+    assert!(std::fs::read(&photo).unwrap() == content, "the file is as it was");
+}
+
+#[test]
+fn what_is_no_drive_is_refused_with_a_reason() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work().join("empty"), "").unwrap();
+    assert!(Command::new("mkfifo").arg(sandbox.work().join("pipe")).status().unwrap().success());
+    std::os::unix::fs::symlink("nowhere", sandbox.work().join("dangling")).unwrap();
+    for (target, words) in [
+        ("missing", "missing"),
+        ("empty", "empty"),
+        ("pipe", "pipe"),
+        ("/dev/null", "character device"),
+        ("dangling", "nowhere"),
+    ] {
+        let ran = sandbox.run(&["bench", target]);
+        ran.says(words);
+        assert!(matches!(ran.stderr().lines().next(), Some(line) if line.starts_with("likenew: ")));
+        assert!(
+            [Some(1), Some(2)].contains(&sandbox.command(&["bench", target]).output().unwrap().status.code())
+        );
+    }
+}
+
+#[test]
+fn more_than_there_is_or_than_is_good_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["bench", ".", "--span", "1TiB", "--op", "read", "--yes"]).code(3).says("reserve");
+    sandbox.run(&["fill", ".", "--files", "100", "--file-size", "1GiB"]).code(3).says("--yes");
+    assert!(names(&sandbox.work()).is_empty());
+}

@@ -1,0 +1,94 @@
+//! Runs the binary as a user would, with a data home of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder to work in and a data home, both gone afterwards.
+pub(crate) struct Sandbox {
+    folder: TempDir,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        Self { folder }
+    }
+
+    /// The folder that commands run in.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    /// Where run folders are kept.
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+        let root = self.folder.path().join("data/likenew/runs");
+        let mut runs: Vec<PathBuf> =
+            std::fs::read_dir(root).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+        runs.sort();
+        runs
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_likenew"));
+        command.args(arguments).current_dir(self.work()).stdin(Stdio::null());
+        command.env("XDG_DATA_HOME", self.folder.path().join("data")).env("NO_COLOR", "1");
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran(self.command(arguments).output().unwrap())
+    }
+
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+}
+
+/// What a command came to.
+pub(crate) struct Ran(Output);
+
+impl Ran {
+    #[track_caller]
+    pub(crate) fn code(&self, expected: i32) -> &Self {
+        assert_eq!(
+            self.0.status.code(),
+            Some(expected),
+            "stdout: {}\nstderr: {}",
+            self.stdout(),
+            self.stderr()
+        );
+        self
+    }
+
+    pub(crate) fn stdout(&self) -> String {
+        String::from_utf8(self.0.stdout.clone()).unwrap()
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8(self.0.stderr.clone()).unwrap()
+    }
+
+    #[track_caller]
+    pub(crate) fn says(&self, words: &str) -> &Self {
+        let text = format!("{}{}", self.stdout(), self.stderr());
+        assert!(text.contains(words), "no \"{words}\" in:\n{text}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout()).unwrap_or_else(|error| panic!("{error} in:\n{}", self.stdout()))
+    }
+}
+
+/// The names in a folder, in order.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,116 @@
+//! What /sys says of a block device.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::mounts::DeviceNumber;
+
+/// A block device's folder in /sys, without symbolic links.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockDevice {
+    folder: PathBuf,
+}
+
+impl BlockDevice {
+    /// The device with these numbers; none for what is no device, such as a memory or network file system.
+    pub(crate) fn numbered(number: DeviceNumber) -> Option<Self> {
+        let link = format!("/sys/dev/block/{}:{}", number.major, number.minor);
+        Some(Self { folder: fs::canonicalize(link).ok()? })
+    }
+
+    /// Its folder in /sys.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The kernel's name for it: `sda1`, `loop0`.
+    pub(crate) fn name(&self) -> String {
+        self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn is_partition(&self) -> bool {
+        self.folder.join("partition").exists()
+    }
+
+    /// The disk that it is a part of, or itself.
+    pub(crate) fn disk(&self) -> Self {
+        match self.folder.parent() {
+            Some(parent) if self.is_partition() => Self { folder: parent.to_owned() },
+            _ => self.clone(),
+        }
+    }
+
+    /// Its partitions.
+    pub(crate) fn partitions(&self) -> Vec<Self> {
+        let children = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        children.map(|entry| Self { folder: entry.path() }).filter(Self::is_partition).collect()
+    }
+
+    /// Names of the devices that are built on it: LVM, RAID, encryption.
+    pub(crate) fn holders(&self) -> Vec<String> {
+        self.links("holders")
+    }
+
+    /// Names of the devices that it is built on.
+    pub(crate) fn slaves(&self) -> Vec<String> {
+        self.links("slaves")
+    }
+
+    /// The first line of one of its attributes, if there is one that says something.
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+        let text = fs::read_to_string(self.folder.join(name)).ok()?;
+        let line = text.lines().next()?.trim();
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    /// Maker and model, where known.
+    pub(crate) fn model(&self) -> Option<String> {
+        let model = self.attribute("device/model")?;
+        // Disks behind a SATA translation give their bus for a maker.
+        let vendor =
+            self.attribute("device/vendor").filter(|vendor| vendor != "ATA" && !vendor.starts_with("0x"));
+        Some(match vendor {
+            Some(vendor) if !model.starts_with(&vendor) => format!("{vendor} {model}"),
+            _ => model,
+        })
+    }
+
+    /// What kind of bus or driver it hangs on, if that says more than its name: `nvme`, `virtio`, `scsi`.
+    pub(crate) fn bus(&self) -> Option<String> {
+        let link = fs::read_link(self.folder.join("device/subsystem")).ok()?;
+        Some(link.file_name()?.to_string_lossy().into_owned())
+    }
+
+    fn links(&self, kind: &str) -> Vec<String> {
+        let links = fs::read_dir(self.folder.join(kind)).into_iter().flatten().flatten();
+        let mut names: Vec<_> = links.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_described_by_its_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("sda");
+        for sub in ["device", "sda1", "holders/dm-0", "slaves"] {
+            fs::create_dir_all(folder.join(sub)).unwrap();
+        }
+        fs::write(folder.join("sda1/partition"), "1\n").unwrap();
+        let disk = BlockDevice { folder };
+        assert_eq!(disk.model(), None);
+        let write = |name: &str, text: &str| fs::write(disk.folder().join(name), text).unwrap();
+        write("device/model", "INTEL SSDSA2M080\n");
+        write("device/vendor", "ATA     \n");
+        assert_eq!(disk.model().unwrap(), "INTEL SSDSA2M080");
+        write("device/vendor", "Seagate \n");
+        assert_eq!(disk.model().unwrap(), "Seagate INTEL SSDSA2M080");
+        let [partition] = &disk.partitions()[..] else { panic!("one partition") };
+        assert_eq!((partition.name(), partition.disk().name()), ("sda1".into(), "sda".into()));
+        assert_eq!((disk.holders(), disk.slaves().len()), (vec!["dm-0".to_owned()], 0));
+    }
+}

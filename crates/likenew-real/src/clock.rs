@@ -1,0 +1,94 @@
+//! The machine's clocks: the monotonic one that every number comes from, and the calendar for names and reports.
+
+use likenew_core::units::Nanos;
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+const NANOS_PER_SEC: u64 = 1_000_000_000;
+
+/// `CLOCK_MONOTONIC` since a drive was opened. Copies share the epoch, so all lanes of a drive read one clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Monotonic {
+    /// The machine's own reading when the drive was opened, in nanoseconds.
+    epoch_ns: u64,
+}
+
+impl Monotonic {
+    /// A clock that reads zero now.
+    pub fn start() -> Self {
+        Self { epoch_ns: reading_ns() }
+    }
+
+    /// The time since it was started; never goes back.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        Nanos(reading_ns() - self.epoch_ns)
+    }
+
+    /// `at` as the kernel counts it, for timers that end at a point in time. Saturates far beyond any run.
+    #[inline]
+    pub(crate) fn absolute(&self, at: Nanos) -> (u64, u32) {
+        let ns = self.epoch_ns.saturating_add(at.0);
+        (ns / NANOS_PER_SEC, (ns % NANOS_PER_SEC) as u32)
+    }
+
+    /// Sleeps until `until`; returns at once when that has passed.
+    ///
+    /// # Panics
+    /// When asked to sleep for ever: nothing would end that.
+    pub(crate) fn rest(&self, until: Nanos) {
+        assert_ne!(until, Nanos::NEVER, "a rest without an end: nothing is in flight that could end it");
+        while self.now() < until {
+            let (secs, nanos) = self.absolute(until);
+            let request = Timespec { tv_sec: secs.cast_signed(), tv_nsec: nanos.into() };
+            // A signal ends a sleep early: the loop goes back to sleep for what is left.
+            let _ = clock_nanosleep_absolute(ClockId::Monotonic, &request);
+        }
+    }
+}
+
+#[inline]
+fn reading_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec.cast_unsigned() * NANOS_PER_SEC + time.tv_nsec.cast_unsigned()
+}
+
+/// Lets timers of this thread fire when they are due instead of up to 50 µs later, the kernel's default slack: an open
+/// pace counts latency from when an I/O was due. Where the kernel refuses, the slack stays.
+pub(crate) fn sharpen_timers() {
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+/// The date and time in UTC as RFC 3339 has it, to the millisecond, so that it sorts the runs of one second:
+/// `2026-03-01T12:30:45.678Z`.
+pub fn wall_date() -> String {
+    // The calendar is jiff's: well kept, needs no time zone database for UTC, and never reads the environment.
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_and_a_rest_lasts() {
+        let clock = Monotonic::start();
+        let until = clock.now() + Nanos::from_millis(3);
+        clock.rest(until);
+        assert!(clock.now() >= until);
+        clock.rest(Nanos::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "without an end")]
+    fn a_rest_for_ever_is_our_mistake() {
+        Monotonic::start().rest(Nanos::NEVER);
+    }
+
+    #[test]
+    fn dates_have_the_promised_form() {
+        let text = wall_date();
+        let date: jiff::Timestamp = text.parse().unwrap();
+        assert!(date.as_second() > 1_700_000_000 && text.len() == "2026-03-01T12:30:45.678Z".len(), "{text}");
+    }
+}

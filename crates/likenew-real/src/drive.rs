@@ -1,0 +1,61 @@
+//! A real drive: a medium, what carries its I/O, and what is known of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use likenew_core::drive::{Drive, Identity, Kind, Lane, Need};
+use likenew_core::fault::Fault;
+use likenew_core::target::Geometry;
+
+use crate::clock::Monotonic;
+use crate::engine::{Carrier, LANES_MAX};
+use crate::identify::About;
+use crate::medium::Medium;
+
+/// A medium that can be measured. Lanes share the medium, so what it holds is given up when the drive and all lanes are
+/// gone.
+pub(crate) struct RealDrive<M> {
+    name: String,
+    kind: Kind,
+    medium: Arc<M>,
+    carrier: Carrier,
+    clock: Monotonic,
+    about: About,
+}
+
+impl<M: Medium> RealDrive<M> {
+    pub(crate) fn new(path: &Path, kind: Kind, medium: M, carrier: Carrier, mut about: About) -> Self {
+        about.caveats.extend(carrier.caveat.clone());
+        let name = path.display().to_string();
+        Self { name, kind, medium: Arc::new(medium), carrier, clock: Monotonic::start(), about }
+    }
+}
+
+impl<M: Medium> Drive for RealDrive<M> {
+    fn identity(&self) -> Identity {
+        let geometry = self.medium.geometry();
+        Identity {
+            name: self.name.clone(),
+            kind: self.kind,
+            model: self.about.model.clone(),
+            engine: self.carrier.name().to_owned(),
+            capacity_bytes: geometry.capacity,
+            block_bytes: geometry.block,
+            facts: self.about.facts.iter().cloned().chain(self.carrier.facts()).collect(),
+            caveats: self.about.caveats.clone(),
+            accounting: None,
+        }
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.medium.geometry().clone()
+    }
+
+    fn lanes_max(&self) -> u32 {
+        LANES_MAX
+    }
+
+    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+        self.carrier.lanes(&self.medium, self.clock, &self.about.health, need)
+    }
+}

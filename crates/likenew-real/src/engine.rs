@@ -1,0 +1,154 @@
+//! What carries the I/O, and the lanes it makes.
+
+use std::io;
+use std::sync::Arc;
+
+use likenew_core::drive::{Lane, Need};
+use likenew_core::fault::Fault;
+
+use crate::clock::Monotonic;
+use crate::health::HealthSource;
+use crate::medium::Medium;
+use crate::posix::{PosixLane, THREADS_MAX};
+use crate::rest::RestLane;
+use crate::ring::Ring;
+use crate::uring::UringLane;
+
+/// Lanes that a real drive has at once, at most.
+pub(crate) const LANES_MAX: u32 = 256;
+
+/// What is to carry the I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// io_uring, or blocking calls on threads where it is refused.
+    #[default]
+    Auto,
+    /// io_uring or nothing.
+    Uring,
+    /// Blocking calls on threads.
+    Posix,
+}
+
+/// What carries the I/O of one open drive.
+#[derive(Clone, Debug)]
+pub(crate) struct Carrier {
+    uring: bool,
+    /// Why it is not what would have been best.
+    pub(crate) caveat: Option<String>,
+    /// Whether all lanes opened last had their buffers registered; nothing before the first.
+    fixed_buffers: Option<bool>,
+}
+
+impl Carrier {
+    /// Decides once, when a drive is opened.
+    ///
+    /// # Errors
+    /// io_uring was demanded and is not to be had.
+    pub(crate) fn choose(engine: Engine) -> Result<Self, Fault> {
+        Self::choose_by(engine, || Ring::open(1).map(drop))
+    }
+
+    fn choose_by(engine: Engine, probe: impl FnOnce() -> io::Result<()>) -> Result<Self, Fault> {
+        let carrier = |uring, caveat| Ok(Self { uring, caveat, fixed_buffers: None });
+        if engine == Engine::Posix {
+            return carrier(false, None);
+        }
+        match probe() {
+            Ok(()) => carrier(true, None),
+            Err(error) if engine == Engine::Uring => Err(Fault::Unsuitable(format!(
+                "io_uring is not to be had here ({error}): {}; the posix engine does without",
+                remedy(&error)
+            ))),
+            Err(error) => carrier(
+                false,
+                Some(format!(
+                    "io_uring is not to be had here ({error}), so blocking calls on threads carried the I/O: that costs \
+                     more time for each, which lowers what a fast drive shows at small I/Os; {}",
+                    remedy(&error)
+                )),
+            ),
+        }
+    }
+
+    /// As reports call it.
+    pub(crate) fn name(&self) -> &'static str {
+        if self.uring { "io_uring" } else { "posix" }
+    }
+
+    /// Facts about it for a report.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = (String, String)> {
+        self.fixed_buffers
+            .map(|fixed| ("registered buffers".to_owned(), if fixed { "yes" } else { "no" }.to_owned()))
+            .into_iter()
+    }
+
+    /// Opens the lanes that a workload needs.
+    ///
+    /// # Errors
+    /// There are not the means for so many or so deep, or the medium is gone.
+    pub(crate) fn lanes<'a, M: Medium>(
+        &mut self,
+        medium: &Arc<M>,
+        clock: Monotonic,
+        health: &HealthSource,
+        need: &Need,
+    ) -> Result<Vec<Lane<'a>>, Fault> {
+        medium.still_there()?;
+        let Need { lanes, depth, length_max } = *need;
+        assert!((1..=LANES_MAX).contains(&lanes), "{lanes} lanes of a drive that has {LANES_MAX}");
+        if !self.uring && depth.saturating_mul(lanes) > THREADS_MAX {
+            return Err(Fault::Unsuitable(format!(
+                "{lanes} × {depth} I/Os in flight need as many threads without io_uring, and more than {THREADS_MAX} are \
+                 not supported: use less depth"
+            )));
+        }
+        let mut opened: Vec<Lane<'a>> = Vec::with_capacity(lanes as usize);
+        for _ in 0..lanes {
+            let health = health.clone();
+            opened.push(if depth == 0 {
+                Box::new(RestLane { geometry: medium.geometry().clone(), clock, health })
+            } else if self.uring {
+                let lane = UringLane::open(medium, clock, health, depth, length_max)?;
+                let so_far = self.fixed_buffers.filter(|_| !opened.is_empty()).unwrap_or(true);
+                self.fixed_buffers = Some(so_far && lane.has_fixed_buffers());
+                Box::new(lane)
+            } else {
+                Box::new(PosixLane::open(medium, clock, health, depth, length_max)?)
+            });
+        }
+        Ok(opened)
+    }
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::ENOSYS) => "the kernel or a container's rules have no such system call",
+        Some(libc::EPERM | libc::EACCES) => {
+            "it was forbidden, by the setting kernel.io_uring_disabled or a container's rules"
+        }
+        Some(libc::ENOMEM) => "the limit of locked memory (ulimit -l) is too low for it",
+        Some(libc::EMFILE | libc::ENFILE) => "too many files are open",
+        _ => "it needs Linux 5.11 or later",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_ring_is_replaced_and_said() {
+        for errno in [libc::EPERM, libc::ENOSYS, libc::EACCES, libc::EINVAL, libc::ENOMEM] {
+            let refuse = || Err(io::Error::from_raw_os_error(errno));
+            let carrier = Carrier::choose_by(Engine::Auto, refuse).unwrap();
+            assert_eq!(carrier.name(), "posix");
+            assert!(carrier.caveat.unwrap().contains("blocking calls on threads"));
+            let fault = Carrier::choose_by(Engine::Uring, refuse).unwrap_err();
+            assert!(fault.to_string().contains("posix engine"), "{fault}");
+        }
+        let carrier = Carrier::choose_by(Engine::Auto, || Ok(())).unwrap();
+        assert_eq!((carrier.name(), carrier.caveat), ("io_uring", None));
+        let carrier = Carrier::choose_by(Engine::Posix, || unreachable!("nobody asked for a ring")).unwrap();
+        assert_eq!((carrier.name(), carrier.caveat), ("posix", None));
+    }
+}

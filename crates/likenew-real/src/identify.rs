@@ -1,0 +1,201 @@
+//! What is being measured: facts for a report, and what limits the trust in numbers from there.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use crate::block::BlockDevice;
+use crate::health::HealthSource;
+use crate::mounts::{DeviceNumber, Mount};
+
+/// What the system knows of a place or device without root and without asking the drive. What is unknown stays out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct About {
+    pub(crate) model: Option<String>,
+    pub(crate) facts: Vec<(String, String)>,
+    pub(crate) caveats: Vec<String>,
+    pub(crate) health: HealthSource,
+}
+
+impl About {
+    /// Of what holds an open file or folder.
+    pub(crate) fn of_mount(fd: impl AsFd) -> Self {
+        let mut about = Self::default();
+        let Some(mount) = Mount::of(fd) else {
+            about.caveats.push("the file system is unknown: /proc is missing or does not list it".into());
+            return about;
+        };
+        about.fact("file system", &mount.kind);
+        about.fact("mounted from", &mount.source);
+        about.fact("mount options", &mount.options);
+        about.caveats.extend(file_system_caveat(&mount.kind, &mount.options));
+        // A file system of several devices has a number of its own; its source is then one of them.
+        let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
+        if let Some(device) = BlockDevice::numbered(mount.device).or_else(by_source) {
+            about.add_device(&device);
+        }
+        about
+    }
+
+    /// Of a block device.
+    pub(crate) fn of_device(number: DeviceNumber) -> Self {
+        let mut about = Self::default();
+        if let Some(device) = BlockDevice::numbered(number) {
+            about.add_device(&device);
+        }
+        about
+    }
+
+    /// Says where a path leads, when that is not where it seems to.
+    pub(crate) fn add_resolution(&mut self, path: &Path, resolved: &Path) {
+        if std::path::absolute(path).is_ok_and(|absolute| absolute.components().ne(resolved.components())) {
+            self.fact("leads to", &resolved.display().to_string());
+        }
+    }
+
+    fn fact(&mut self, name: &str, value: &str) {
+        self.facts.push((name.to_owned(), value.to_owned()));
+    }
+
+    fn add_device(&mut self, device: &BlockDevice) {
+        let disk = device.disk();
+        self.fact("device", &device.name());
+        if device.is_partition() {
+            self.fact("disk", &disk.name());
+        }
+        self.model = disk.model();
+        self.health = HealthSource::of_disk(disk.folder());
+        for (name, attribute) in [
+            ("firmware", "device/firmware_rev"),
+            ("firmware", "device/rev"),
+            ("built on file", "loop/backing_file"),
+            ("mapped name", "dm/name"),
+            ("scheduler", "queue/scheduler"),
+            ("write cache", "queue/write_cache"),
+            ("physical block bytes", "queue/physical_block_size"),
+            ("largest discard bytes", "queue/discard_max_bytes"),
+        ] {
+            if let Some(value) = disk.attribute(attribute) {
+                self.fact(name, &value);
+            }
+        }
+        if let Some(bus) = disk.bus() {
+            self.fact("bus", &bus);
+        }
+        let rotates = disk.attribute("queue/rotational").filter(|_| disk.slaves().is_empty());
+        if let Some(rotates) = rotates {
+            self.fact("rotating", if rotates == "1" { "yes" } else { "no" });
+        }
+        let slaves = disk.slaves();
+        if !slaves.is_empty() {
+            self.fact("built on", &slaves.join(", "));
+            self.caveats.push(format!(
+                "{} is built on {}: what is measured is both together",
+                disk.name(),
+                slaves.join(", ")
+            ));
+        }
+        self.caveats.extend(device_caveat(&disk.name(), self.model.as_deref(), disk.bus().as_deref()));
+    }
+}
+
+/// The resolved path, or the path itself where it can not be resolved.
+pub(crate) fn resolve(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn file_system_caveat(kind: &str, options: &str) -> Option<String> {
+    let option = |name: &str| {
+        options.split(',').any(|option| option == name || option.starts_with(&format!("{name}=")))
+    };
+    let compresses = option("compress") || option("compress-force");
+    let sentence = match kind {
+        "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => "this is memory, not a drive",
+        "overlay" | "aufs" => {
+            "this is a layered file system, as containers have it: it adds work of its own, and the drive below is not \
+             identified; measure a volume or folder of the host instead"
+        }
+        "btrfs" | "bcachefs" | "f2fs" if compresses => {
+            "this file system compresses what is written, so the drive sees fewer bytes than were measured"
+        }
+        "zfs" => {
+            "ZFS keeps what was read in memory and may compress what is written: numbers may not be the drive's own"
+        }
+        "btrfs" | "bcachefs" => {
+            "this file system never overwrites in place, so the drive sees other addresses than were asked for"
+        }
+        "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "ceph" | "afs" | "lustre" | "virtiofs"
+        | "vboxsf" | "glusterfs" | "prl_fs" | "vmhgfs" => {
+            "this folder lives on another machine or a host: what is measured includes the way there"
+        }
+        _ if kind.starts_with("fuse") => {
+            "this file system is served by a program (FUSE): what is measured includes that program"
+        }
+        "ecryptfs" => "this folder is encrypted file by file: what is measured includes the encryption",
+        _ => return None,
+    };
+    Some(sentence.to_owned())
+}
+
+/// Words by which the models of virtual disks are known.
+const VIRTUAL_MODELS: [&str; 8] =
+    ["QEMU", "VBOX", "VMware", "Virtual", "Elastic Block Store", "PersistentDisk", "BlockVolume", "LIO-ORG"];
+
+fn device_caveat(name: &str, model: Option<&str>, bus: Option<&str>) -> Option<String> {
+    let is_virtual = ["virtio", "xen", "vmbus"].iter().any(|virtual_bus| bus == Some(virtual_bus))
+        || model.is_some_and(|model| VIRTUAL_MODELS.iter().any(|word| model.contains(word)));
+    let sentence = if is_virtual {
+        "this is a virtual disk: what is measured includes the host's cache and limits, and the drive below is not identified"
+    } else if name.starts_with("zram") || name.starts_with("ram") {
+        "this is memory, not a drive"
+    } else if name.starts_with("loop") {
+        "this device is a file on another drive: what is measured includes that drive's file system"
+    } else if name.starts_with("nbd") || name.starts_with("rbd") || name.starts_with("drbd") {
+        "this device is reached over a network: what is measured includes the way there"
+    } else {
+        return None;
+    };
+    Some(sentence.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_plain_drive_is_said() {
+        for (kind, options, word) in [
+            ("tmpfs", "rw", "memory"),
+            ("overlay", "rw", "layered"),
+            ("btrfs", "rw,compress=zstd:3", "compresses"),
+            ("btrfs", "rw,nocompress", "in place"),
+            ("nfs4", "rw", "another machine"),
+            ("fuse.sshfs", "rw", "program"),
+            ("zfs", "rw", "ZFS"),
+        ] {
+            let caveat = file_system_caveat(kind, options).unwrap();
+            assert!(caveat.contains(word), "{caveat}");
+        }
+        assert_eq!(file_system_caveat("ext4", "rw,discard"), None);
+        for (name, model, bus, word) in [
+            ("vda", None, Some("virtio"), "virtual disk"),
+            ("sda", Some("QEMU HARDDISK"), Some("scsi"), "virtual disk"),
+            ("nvme0n1", Some("Amazon Elastic Block Store"), Some("nvme"), "virtual disk"),
+            ("loop3", None, None, "file on another drive"),
+            ("zram0", None, None, "memory"),
+            ("nbd0", None, None, "network"),
+        ] {
+            let caveat = device_caveat(name, model, bus).unwrap();
+            assert!(caveat.contains(word), "{caveat}");
+        }
+        assert_eq!(device_caveat("nvme0n1", Some("Samsung SSD 990 PRO"), Some("nvme")), None);
+    }
+
+    #[test]
+    fn this_folder_is_on_a_known_file_system() {
+        let about = About::of_mount(std::fs::File::open(env!("CARGO_MANIFEST_DIR")).unwrap());
+        assert!(
+            about.facts.iter().any(|(name, value)| name == "file system" && !value.is_empty()),
+            "{about:?}"
+        );
+    }
+}

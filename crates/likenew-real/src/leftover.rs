@@ -1,0 +1,143 @@
+//! What a killed run has left behind.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use likenew_core::fault::Fault;
+use likenew_core::units::amount;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat};
+use rustix::io::Errno;
+
+use crate::fault::{failed, not_possible};
+use crate::scratch::{
+    DIRECTORY, MARKER, MARKER_LINE, PROCESS, Removed, list, open_directory, open_folder, remove_ours,
+};
+
+/// A scratch directory with our marker whose run is no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The directory.
+    pub path: PathBuf,
+    /// Files of ours in it.
+    pub files: u64,
+    /// Bytes that they take up.
+    pub bytes: u64,
+    /// When it was made, in UTC, as its marker says.
+    pub started: Option<String>,
+    folder: PathBuf,
+}
+
+impl Leftover {
+    /// Looks for one in `folder`.
+    ///
+    /// # Errors
+    /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch directory at
+    /// all.
+    pub fn find(folder: &Path) -> Result<Option<Self>, Fault> {
+        Ok(Self::open(folder)?.map(|open| open.leftover))
+    }
+
+    /// Removes the files that bear our names and are regular files, then the marker and the directory. Follows no link. If
+    /// there is anything foreign in it, that stays, and the directory and its marker with it.
+    ///
+    /// # Errors
+    /// Another run holds it by now, or something could not be removed.
+    pub fn remove(self) -> Result<Removed, Fault> {
+        let Some(open) = Self::open(&self.folder)? else { return Ok(Removed::default()) };
+        remove_ours(&open.folder, &open.directory, &self.path)
+    }
+
+    /// Why nothing can be measured in the folder while this is there.
+    pub(crate) fn refusal(&self) -> Fault {
+        let Self { path, files, bytes, started, .. } = self;
+        let started = started.as_ref().map_or(String::new(), |date| format!(" of {date}"));
+        Fault::Refused(format!(
+            "{} was left by a run{started} that was killed: {files} files, {}; let likenew remove it, or delete it yourself",
+            path.display(),
+            amount(*bytes)
+        ))
+    }
+
+    fn open(folder: &Path) -> Result<Option<Open>, Fault> {
+        let path = folder.join(DIRECTORY);
+        let folder_fd = open_folder(folder)?;
+        let stat = match statat(&folder_fd, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(None),
+            stat => stat.map_err(failed(format!("look at {}", path.display())))?,
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            return Err(not_ours(&path, "is no folder"));
+        }
+        let directory = match open_directory(&folder_fd) {
+            Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, "is no folder")),
+            directory => directory.map_err(|errno| not_possible("open", &path, errno))?,
+        };
+        let (marker, text) = open_marker(&directory, &path)?;
+        match flock(&marker, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let process =
+                    line_after(&text, PROCESS).map_or(String::new(), |id| format!(" (process {id})"));
+                return Err(Fault::Refused(format!(
+                    "another likenew run{process} is measuring {}: wait until it has ended",
+                    folder.display()
+                )));
+            }
+            Err(errno) => return Err(failed(format!("lock {}", path.join(MARKER).display()))(errno)),
+        }
+        let listing = list(&directory).map_err(failed(format!("list {}", path.display())))?;
+        let leftover = Self {
+            files: listing.ours.len() as u64,
+            bytes: listing.bytes(),
+            started: line_after(&text, "started: "),
+            folder: folder.to_owned(),
+            path,
+        };
+        Ok(Some(Open { leftover, folder: folder_fd, directory, _locked: marker }))
+    }
+}
+
+const NO_MARKER: &str = "has no marker of likenew in it";
+/// Longer than any marker of ours.
+const MARKER_BYTES_MAX: usize = 4096;
+
+/// A leftover while it is looked at: nobody else can take it.
+struct Open {
+    leftover: Leftover,
+    folder: OwnedFd,
+    directory: OwnedFd,
+    _locked: OwnedFd,
+}
+
+fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), Fault> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let marker = match openat(directory, MARKER, flags, Mode::empty()) {
+        Err(Errno::NOENT | Errno::LOOP) => return Err(not_ours(path, NO_MARKER)),
+        marker => marker.map_err(|errno| not_possible("read the marker in", path, errno))?,
+    };
+    let stat = fstat(&marker).map_err(failed(format!("look at the marker in {}", path.display())))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(not_ours(path, NO_MARKER));
+    }
+    let mut text = vec![0; MARKER_BYTES_MAX];
+    let length = rustix::io::read(&marker, &mut text)
+        .map_err(failed(format!("read the marker in {}", path.display())))?;
+    let text = String::from_utf8_lossy(&text[..length]).into_owned();
+    // A run that was killed between making the marker and writing to it leaves an empty one.
+    if !text.is_empty() && text.lines().next() != Some(MARKER_LINE) {
+        return Err(not_ours(path, NO_MARKER));
+    }
+    Ok((marker, text))
+}
+
+fn line_after(text: &str, key: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.chars().filter(|c| !c.is_control()).take(40).collect())
+}
+
+fn not_ours(path: &Path, what: &str) -> Fault {
+    Fault::Refused(format!(
+        "{} is in the way and {what}, so likenew does not touch it: move it away, or measure another folder",
+        path.display()
+    ))
+}

@@ -1,0 +1,73 @@
+//! The block devices of this machine, for somebody who looks for a name to give.
+
+use std::fs;
+
+use likenew_core::fault::Fault;
+use serde::Serialize;
+
+use crate::block::BlockDevice;
+use crate::mounts::{DeviceNumber, is_swap, mounted_at};
+
+/// A whole block device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// As it is given: `/dev/sda`.
+    pub path: String,
+    /// Maker and model, where known.
+    pub model: Option<String>,
+    /// Its size.
+    pub capacity_bytes: u64,
+    /// What uses it, as far as can be seen: where it or a partition is mounted, swap, or a layer on top.
+    pub used_by: Option<String>,
+}
+
+/// All block devices that hold anything, by name.
+///
+/// # Errors
+/// The system does not list them.
+pub fn list() -> Result<Vec<Listed>, Fault> {
+    let folder = fs::read_dir("/sys/block").map_err(Fault::system("list the block devices in /sys/block"))?;
+    let mut all: Vec<Listed> =
+        folder.flatten().filter_map(|entry| listed(&entry.file_name().to_string_lossy())).collect();
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(all)
+}
+
+fn listed(name: &str) -> Option<Listed> {
+    let (number, device) = device(&format!("/sys/block/{name}/dev"))?;
+    // /sys counts in sectors of 512 bytes, whatever the device's own are.
+    let sectors: u64 = device.attribute("size")?.parse().ok()?;
+    let used_by = use_of(number, &device).or_else(|| {
+        let parts = device.partitions();
+        parts.iter().find_map(|part| use_of(DeviceNumber::parse(&part.attribute("dev")?)?, part))
+    });
+    let path = format!("/dev/{}", name.replace('!', "/"));
+    (sectors > 0).then(|| Listed { path, model: device.model(), capacity_bytes: sectors * 512, used_by })
+}
+
+fn device(dev: &str) -> Option<(DeviceNumber, BlockDevice)> {
+    let number = DeviceNumber::parse(fs::read_to_string(dev).ok()?.trim())?;
+    Some((number, BlockDevice::numbered(number)?))
+}
+
+fn use_of(number: DeviceNumber, device: &BlockDevice) -> Option<String> {
+    if let Some(point) = mounted_at(number) {
+        return Some(format!("mounted at {point}"));
+    }
+    if is_swap(number) {
+        return Some("swap".to_owned());
+    }
+    device.holders().first().map(|holder| format!("part of {holder}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_can_be_looked_at() {
+        for listed in list().unwrap() {
+            assert!(listed.path.starts_with("/dev/") && listed.capacity_bytes > 0, "{listed:?}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a lane needs to know of the thing it drives, whichever engine carries the I/O.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+
+use likenew_core::fault::Fault;
+use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::target::Geometry;
+use rustix::fs::{FallocateFlags, fallocate, fsync};
+use rustix::io::{Errno, pread, pwrite};
+
+use crate::flights::outcome;
+
+/// Descriptors and offsets behind a drive's addresses. Shared by all lanes, so nothing here locks on the way of an I/O.
+pub(crate) trait Medium: Send + Sync + 'static {
+    /// What the drive's lanes say of it.
+    fn geometry(&self) -> &Geometry;
+
+    /// Where an I/O goes, when the kernel can take it at once; `None` when it first needs a directory's help (a file to be
+    /// made or deleted) or more than one call, which is for [`Medium::perform`].
+    fn spot(&self, io: &Io) -> Option<Spot<'_>>;
+
+    /// Does an I/O from start to end and blocks meanwhile.
+    fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome;
+
+    /// An I/O has ended that did not go through [`Medium::perform`].
+    fn ended(&self, _io: &Io, _outcome: Outcome) {}
+
+    /// The one descriptor that every I/O goes to, if there is only one: worth registering with the kernel.
+    fn only(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// The path that was found to be gone, if it was.
+    fn vanished(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Fails when the medium was found to be gone.
+    ///
+    /// # Errors
+    /// `Fault::Gone`.
+    fn still_there(&self) -> Result<(), Fault> {
+        self.vanished().map_or(Ok(()), |path| Err(Fault::Gone(path)))
+    }
+}
+
+/// One descriptor and the place in it. The descriptor stays open, and keeps its number, as long as the medium lives.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot<'a> {
+    pub(crate) fd: BorrowedFd<'a>,
+    pub(crate) offset: u64,
+}
+
+/// Does one I/O with blocking calls.
+pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome {
+    let Spot { fd, offset } = spot;
+    let answer = loop {
+        let answer = match io.op {
+            Op::Read => pread(fd, &mut *buffer, offset),
+            Op::Write => pwrite(fd, buffer, offset),
+            Op::Trim => punch(fd, offset, io.length).map(|()| 0),
+            Op::Flush => fsync(fd).map(|()| 0),
+        };
+        // A signal that came before the first byte moved is nothing that the drive answered.
+        if answer != Err(Errno::INTR) {
+            break answer;
+        }
+    };
+    outcome(io, answer.map_or_else(|errno| -errno.raw_os_error(), |moved| moved as i32))
+}
+
+/// The mode of `fallocate` that says "this range holds nothing of use". Of a file it frees the blocks; a block device
+/// passes it on as a request to zero the range by unmapping it.
+pub(crate) const PUNCH: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
+
+fn punch(fd: impl AsFd, offset: u64, length: u32) -> rustix::io::Result<()> {
+    fallocate(fd, PUNCH, offset, u64::from(length))
+}

@@ -1,0 +1,121 @@
+//! A drive that does nothing, in wall time: what is measured on it is the instrument.
+
+use likenew_core::drive::{Drive, Identity, Kind, Lane, Need};
+use likenew_core::fault::Fault;
+use likenew_core::io::{Completion, Io, Outcome, Slot};
+use likenew_core::target::{Clock, Geometry, Target};
+use likenew_core::units::Nanos;
+
+use crate::clock::{Monotonic, sharpen_timers};
+use crate::engine::LANES_MAX;
+
+/// So that offsets are as long as a real drive's.
+const CAPACITY: u64 = 1 << 40;
+const BLOCK: u32 = 512;
+
+/// Completes every I/O at once and moves no byte.
+pub struct Nop {
+    geometry: Geometry,
+    clock: Monotonic,
+}
+
+impl Nop {
+    /// A drive of 1 TiB whose clock starts now.
+    pub fn new() -> Self {
+        let geometry = Geometry {
+            capacity: CAPACITY,
+            block: BLOCK,
+            boundary: None,
+            writable: true,
+            trims: true,
+            carries_data: false,
+            clock: Clock::Wall,
+        };
+        Self { geometry, clock: Monotonic::start() }
+    }
+}
+
+impl Default for Nop {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drive for Nop {
+    fn identity(&self) -> Identity {
+        Identity {
+            name: "nop".into(),
+            kind: Kind::Nop,
+            model: None,
+            engine: "nop".into(),
+            capacity_bytes: self.geometry.capacity,
+            block_bytes: self.geometry.block,
+            facts: Vec::new(),
+            caveats: vec![
+                "nothing was read or written: these numbers are the instrument's own limits".into(),
+            ],
+            accounting: None,
+        }
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.geometry.clone()
+    }
+
+    fn lanes_max(&self) -> u32 {
+        LANES_MAX
+    }
+
+    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+        let Self { geometry, clock } = self;
+        let lane = |_| -> Lane<'a> {
+            Box::new(NopLane {
+                geometry,
+                clock: *clock,
+                buffers: vec![0; need.depth as usize * need.length_max as usize],
+                length_max: need.length_max as usize,
+                ended: Vec::with_capacity(need.depth as usize),
+            })
+        };
+        Ok((0..need.lanes).map(lane).collect())
+    }
+}
+
+struct NopLane<'a> {
+    geometry: &'a Geometry,
+    clock: Monotonic,
+    buffers: Vec<u8>,
+    length_max: usize,
+    ended: Vec<Slot>,
+}
+
+impl Target for NopLane<'_> {
+    fn geometry(&self) -> &Geometry {
+        self.geometry
+    }
+
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        &mut self.buffers[slot.index() * self.length_max..][..self.length_max]
+    }
+
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+        let sent = self.clock.now();
+        self.ended.extend(batch.iter().map(|io| io.slot));
+        Ok(sent)
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+        if self.ended.is_empty() {
+            sharpen_timers();
+            self.clock.rest(until);
+            return Ok(());
+        }
+        let at = self.clock.now();
+        done.extend(self.ended.drain(..).map(|slot| Completion { slot, at, outcome: Outcome::Done }));
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! A lane that does its I/O with blocking calls on threads: for machines where io_uring is refused.
+
+use std::sync::Arc;
+
+use likenew_core::fault::Fault;
+use likenew_core::io::{Completion, Io, Slot};
+use likenew_core::target::{Geometry, Health, Target};
+use likenew_core::units::Nanos;
+
+use crate::buffers::Buffers;
+use crate::clock::{Monotonic, sharpen_timers};
+use crate::flights::Flights;
+use crate::health::HealthSource;
+use crate::medium::Medium;
+use crate::workers::Workers;
+
+/// More I/Os in flight over all lanes of a drive would need more threads than is sensible.
+pub(crate) const THREADS_MAX: u32 = 1024;
+
+/// One thread for each slot; an I/O leaves when it is handed to a thread and ends when that thread's call returns.
+pub(crate) struct PosixLane<M: Medium> {
+    // Dropped first: the workers use the buffers.
+    workers: Workers,
+    buffers: Buffers,
+    flights: Flights,
+    medium: Arc<M>,
+    clock: Monotonic,
+    health: HealthSource,
+    /// No completion is reported earlier than one that was reported before it.
+    last: Nanos,
+    sharp: bool,
+}
+
+impl<M: Medium> PosixLane<M> {
+    /// A lane of `depth` threads.
+    ///
+    /// # Errors
+    /// There is no memory, or there are no threads, for so much depth.
+    pub(crate) fn open(
+        medium: &Arc<M>,
+        clock: Monotonic,
+        health: HealthSource,
+        depth: u32,
+        length_max: u32,
+    ) -> Result<Self, Fault> {
+        Ok(Self {
+            workers: Workers::start(depth, depth, medium, clock, None)?,
+            buffers: Buffers::map(depth, length_max)?,
+            flights: Flights::new(medium.geometry(), depth, length_max),
+            medium: Arc::clone(medium),
+            clock,
+            health,
+            last: Nanos::ZERO,
+            sharp: false,
+        })
+    }
+
+    fn end(&mut self, mut completion: Completion, done: &mut Vec<Completion>) {
+        self.flights.free(completion.slot);
+        completion.at = completion.at.max(self.last);
+        done.push(completion);
+    }
+}
+
+impl<M: Medium> Target for PosixLane<M> {
+    fn geometry(&self) -> &Geometry {
+        self.medium.geometry()
+    }
+
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        assert!(!self.flights.is_in_flight(slot), "{slot:?} is in flight: its buffer is the kernel's");
+        self.buffers.of(slot)
+    }
+
+    #[allow(unsafe_code, reason = "buffers go to the workers by address")]
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+        let sent = self.clock.now();
+        for io in batch {
+            self.flights.leave(io)?;
+            // SAFETY: `leave` has checked that the I/O fits the slot's buffer, which is handed out to nobody while the slot
+            // is in flight, and which outlives the workers.
+            unsafe { self.workers.hand_over(io, self.buffers.address(io.slot)) };
+        }
+        Ok(sent)
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+        if !self.sharp {
+            sharpen_timers();
+            self.sharp = true;
+        }
+        if self.flights.count() == 0 {
+            self.clock.rest(until);
+            return Ok(());
+        }
+        let first = done.len();
+        while done.len() == first {
+            match self.workers.wait(self.clock, until) {
+                Some(completion) => self.end(completion, done),
+                None if self.clock.now() >= until => return Ok(()),
+                None => {}
+            }
+        }
+        while let Some(completion) = self.workers.poll() {
+            self.end(completion, done);
+        }
+        let ended = &mut done[first..];
+        ended.sort_by_key(|completion| completion.at);
+        self.last = ended.last().map_or(self.last, |completion| completion.at);
+        if ended.iter().any(|completion| matches!(completion.outcome, likenew_core::io::Outcome::Error(_))) {
+            self.medium.still_there()?;
+        }
+        Ok(())
+    }
+
+    fn health(&mut self) -> Health {
+        self.health.read()
+    }
+}

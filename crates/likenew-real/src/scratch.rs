@@ -1,0 +1,338 @@
+//! The one directory that holds everything we write into a user's folder: marked, locked, and removed on every way out.
+//!
+//! `FOLDER/likenew-scratch/` holds a marker that explains it to whoever finds it and carries a lock that the system
+//! releases when its process ends, however it ends. Nothing else in a user's folder is ever touched, and of what is
+//! inside, nothing is ever removed that does not bear a name of ours.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use likenew_core::fault::Fault;
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, mkdirat, openat, statat,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::clock::wall_date;
+use crate::fault::{failed, not_possible};
+use crate::leftover::Leftover;
+
+/// The name of the directory.
+pub const DIRECTORY: &str = "likenew-scratch";
+/// The name of the marker in it.
+pub const MARKER: &str = "LIKENEW-SCRATCH.txt";
+/// The first line of every marker: what tells our directory from another of the same name.
+pub(crate) const MARKER_LINE: &str = "This is a scratch folder of likenew.";
+/// What precedes the process id in the marker.
+pub(crate) const PROCESS: &str = "process: ";
+const SUFFIX: &str = ".likenew";
+
+/// The scratch directory of one folder, ours alone while this value lives. Dropping it removes it.
+#[derive(Debug)]
+pub struct Scratch {
+    held: Arc<Held>,
+}
+
+/// Every scratch directory that this process holds, for ways out on which nothing is dropped.
+static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
+
+#[derive(Debug)]
+struct Held {
+    folder: OwnedFd,
+    directory: OwnedFd,
+    path: PathBuf,
+    /// Holds the lock while it is open; none once the directory was removed.
+    marker: Mutex<Option<OwnedFd>>,
+}
+
+/// What a removal came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Files of ours that were removed, without the marker.
+    pub files: u64,
+    /// Bytes that they took up.
+    pub bytes: u64,
+    /// What was found there that is not ours. It was left alone, and so the directory and its marker stay, too.
+    pub foreign: Vec<String>,
+}
+
+impl Scratch {
+    /// Makes the scratch directory of `folder` and takes its lock.
+    ///
+    /// # Errors
+    /// Refusals, each with what to do: a run before this one has left files there, another run is using it, something else
+    /// has that name, or the folder can not be written.
+    pub fn create(folder: &Path) -> Result<Self, Fault> {
+        let path = folder.join(DIRECTORY);
+        let folder_fd = open_folder(folder)?;
+        match mkdirat(&folder_fd, DIRECTORY, Mode::RWXU) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Err(refuse_existing(folder)),
+            Err(errno) => return Err(not_possible("create a scratch folder in", folder, errno)),
+        }
+        let directory = open_directory(&folder_fd).map_err(|errno| not_possible("open", &path, errno))?;
+        let marker = match lock_new_marker(&directory, &path) {
+            Ok(marker) => marker,
+            Err(fault) => {
+                // It is as empty as it was made, or else this does nothing.
+                let _ = unlinkat(&directory, MARKER, AtFlags::empty());
+                let _ = unlinkat(&folder_fd, DIRECTORY, AtFlags::REMOVEDIR);
+                return Err(fault);
+            }
+        };
+        let held = Arc::new(Held { folder: folder_fd, directory, path, marker: Mutex::new(Some(marker)) });
+        let mut all = lock(&HELD);
+        all.retain(|held| held.strong_count() > 0);
+        all.push(Arc::downgrade(&held));
+        Ok(Self { held })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.held.path
+    }
+
+    /// Creates a file of ours in it, for reading and writing, and returns it with its path.
+    ///
+    /// # Errors
+    /// There is one of that number already, or the system refuses.
+    pub fn create_file(&self, number: u32) -> Result<(std::fs::File, PathBuf), Fault> {
+        let path = self.held.path.join(file_name(number));
+        let fd =
+            self.create_fd(number, OFlags::empty()).map_err(|errno| not_possible("create", &path, errno))?;
+        Ok((fd.into(), path))
+    }
+
+    /// Removes it with everything of ours in it, and says what that was.
+    ///
+    /// # Errors
+    /// Something could not be removed.
+    pub fn remove(self) -> Result<Removed, Fault> {
+        self.held.remove()
+    }
+
+    pub(crate) fn create_fd(&self, number: u32, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        openat(&self.held.directory, file_name(number), flags, Mode::RUSR | Mode::WUSR)
+    }
+
+    pub(crate) fn delete(&self, number: u32) -> rustix::io::Result<()> {
+        unlinkat(&self.held.directory, file_name(number), AtFlags::empty())
+    }
+
+    pub(crate) fn directory(&self) -> BorrowedFd<'_> {
+        self.held.directory.as_fd()
+    }
+
+    /// Whether somebody has deleted it under us.
+    pub(crate) fn is_gone(&self) -> bool {
+        fstat(&self.held.directory).is_ok_and(|stat| stat.st_nlink == 0)
+            || statat(&self.held.directory, MARKER, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nobody is left to be told; what could not be removed is found as a leftover by the next run.
+        let _ = self.held.remove();
+    }
+}
+
+/// Removes every scratch directory that this process holds: for ways out on which no value is dropped, such as
+/// `std::process::exit`. Lanes that are still open go on with files that have no name any more.
+pub fn remove_all() -> Vec<Result<Removed, Fault>> {
+    let all = std::mem::take(&mut *lock(&HELD));
+    all.iter().filter_map(Weak::upgrade).map(|held| held.remove()).collect()
+}
+
+/// Whether a file of ours in a scratch directory that this process holds is the one with these numbers of device and inode.
+pub(crate) fn holds_file(device: u64, inode: u64) -> bool {
+    let held: Vec<_> = lock(&HELD).iter().filter_map(Weak::upgrade).collect();
+    held.iter().filter(|held| lock(&held.marker).is_some()).any(|held| {
+        let is_it = |(_, stat): &(String, Stat)| (stat.st_dev, stat.st_ino) == (device, inode);
+        list(&held.directory).is_ok_and(|listing| listing.ours.iter().any(is_it))
+    })
+}
+
+impl Held {
+    fn remove(&self) -> Result<Removed, Fault> {
+        let mut marker = lock(&self.marker);
+        if marker.is_none() {
+            return Ok(Removed::default());
+        }
+        let removed = remove_ours(&self.folder, &self.directory, &self.path)?;
+        *marker = None;
+        Ok(removed)
+    }
+}
+
+/// Removes files of ours, then the marker and the directory unless there is anything foreign in it. The caller holds the
+/// lock of the marker.
+pub(crate) fn remove_ours(folder: &OwnedFd, directory: &OwnedFd, path: &Path) -> Result<Removed, Fault> {
+    let here = || path.display();
+    let listing = list(directory).map_err(failed(format!("list {}", here())))?;
+    let mut removed = Removed { foreign: listing.foreign, ..Removed::default() };
+    for (name, stat) in listing.ours {
+        match unlinkat(directory, &*name, AtFlags::empty()) {
+            Ok(()) => {
+                removed.files += 1;
+                removed.bytes += occupied(&stat);
+            }
+            Err(Errno::NOENT) => {}
+            Err(errno) => {
+                return Err(failed(format!("remove {}/{name} (it is likenew's own)", here()))(errno));
+            }
+        }
+    }
+    if removed.foreign.is_empty() {
+        match unlinkat(directory, MARKER, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(failed(format!("remove {}/{MARKER}", here()))(errno)),
+        }
+        match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
+            // Somebody may have put something there, or taken it all away, this very moment: both are theirs to do.
+            Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+            Err(errno) => return Err(failed(format!("remove the folder {}", here()))(errno)),
+        }
+    }
+    Ok(removed)
+}
+
+/// What lies in a scratch directory besides the marker.
+#[derive(Default)]
+pub(crate) struct Listing {
+    /// Files of ours, by name, with their status.
+    pub(crate) ours: Vec<(String, Stat)>,
+    /// The names of everything else.
+    pub(crate) foreign: Vec<String>,
+}
+
+impl Listing {
+    /// Bytes that our files take up.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.ours.iter().map(|(_, stat)| occupied(stat)).sum()
+    }
+}
+
+fn occupied(stat: &Stat) -> u64 {
+    // The unit of `st_blocks` is 512 bytes on every file system (stat(2)).
+    stat.st_blocks.cast_unsigned() * 512
+}
+
+/// Lists a scratch directory.
+pub(crate) fn list(directory: &OwnedFd) -> rustix::io::Result<Listing> {
+    let mut listing = Listing::default();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." || name.to_bytes() == MARKER.as_bytes() {
+            continue;
+        }
+        let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => continue,
+            stat => stat?,
+        };
+        let text = name.to_string_lossy().into_owned();
+        if is_file_name(&text) && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+            listing.ours.push((text, stat));
+        } else {
+            listing.foreign.push(text);
+        }
+    }
+    listing.foreign.sort();
+    Ok(listing)
+}
+
+/// `00042.likenew`.
+pub(crate) fn file_name(number: u32) -> String {
+    format!("{number:05}{SUFFIX}")
+}
+
+fn is_file_name(name: &str) -> bool {
+    name.strip_suffix(SUFFIX)
+        .and_then(|number| number.parse().ok())
+        .is_some_and(|number| file_name(number) == name)
+}
+
+pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, Fault> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, folder, flags, Mode::empty()).map_err(|errno| not_possible("open the folder", folder, errno))
+}
+
+pub(crate) fn open_directory(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(folder, DIRECTORY, flags, Mode::empty())
+}
+
+fn refuse_existing(folder: &Path) -> Fault {
+    match Leftover::find(folder) {
+        Err(fault) => fault,
+        Ok(Some(leftover)) => leftover.refusal(),
+        Ok(None) => {
+            Fault::Refused(format!("another likenew run has just ended in {}: start again", folder.display()))
+        }
+    }
+}
+
+fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, Fault> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
+        .map_err(|errno| not_possible("create a marker in", path, errno))?;
+    flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(failed(format!(
+        "lock {} (its file system must support flock)",
+        path.join(MARKER).display()
+    )))?;
+    let text = format!(
+        "{MARKER_LINE}\n\n\
+         Likenew measures drives. It made this folder to write files of its own into, which hold nothing of yours.\n\
+         It removes the folder when it ends. If no likenew is running, it was interrupted: the folder may then be\n\
+         deleted with everything in it, or the next likenew in this place offers to do so.\n\n\
+         {PROCESS}{}\nstarted: {}\n",
+        std::process::id(),
+        wall_date(),
+    );
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let written = rustix::io::write(&marker, rest)
+            .map_err(|errno| not_possible("write a marker in", path, errno))?;
+        rest = &rest[written..];
+    }
+    // Had a removal of leftovers taken it for one before it was locked, it would have no name any more.
+    let stat = fstat(&marker).map_err(failed(format!("look at {}", path.join(MARKER).display())))?;
+    if stat.st_nlink == 0 {
+        return Err(Fault::Refused(format!(
+            "another likenew removed {} this moment: start again",
+            path.display()
+        )));
+    }
+    Ok(marker)
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while it was held leaves nothing half done that matters to who removes files.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_names_are_ours() {
+        for name in ["00000.likenew", "00042.likenew", "123456.likenew"] {
+            assert!(is_file_name(name), "{name}");
+        }
+        for name in [
+            "0.likenew",
+            "000001.likenew",
+            "+0001.likenew",
+            "likenew",
+            "00000.likenew~",
+            "99999999999.likenew",
+        ] {
+            assert!(!is_file_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! How much of a file system may be used, and how much must stay free.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use likenew_core::fault::Fault;
+use likenew_core::units::amount;
+use rustix::fs::fstatvfs;
+
+use crate::fault::failed;
+
+/// The reserve is this share of a file system, one part in …
+const RESERVE_PART: u64 = 20;
+/// … but at least this …
+const RESERVE_BYTES_MIN: u64 = 64 << 20;
+/// … and at most this.
+const RESERVE_BYTES_MAX: u64 = 8 << 30;
+
+/// The space of a file system, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Size of the file system.
+    pub total_bytes: u64,
+    /// What an ordinary user may still write.
+    pub free_bytes: u64,
+    /// What is never filled: 5 % of the file system, at least 64 MiB and at most 8 GiB, unless given explicitly.
+    pub reserve_bytes: u64,
+    /// What may be filled: free space without the reserve.
+    pub usable_bytes: u64,
+}
+
+impl Space {
+    /// The space of the file system that holds `fd`.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub(crate) fn of(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, Fault> {
+        let of = fstatvfs(fd).map_err(failed(format!("ask for the free space of {}", path.display())))?;
+        let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
+        Ok(Self::new(bytes(of.f_blocks), bytes(of.f_bavail), reserve))
+    }
+
+    fn new(total_bytes: u64, free_bytes: u64, reserve: Option<u64>) -> Self {
+        let usual = (total_bytes / RESERVE_PART).clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX);
+        let reserve_bytes = reserve.unwrap_or(usual);
+        Self {
+            total_bytes,
+            free_bytes,
+            reserve_bytes,
+            usable_bytes: free_bytes.saturating_sub(reserve_bytes),
+        }
+    }
+
+    /// Whether `bytes` more may be written to the folder `path`.
+    ///
+    /// # Errors
+    /// A refusal with the numbers and what to do.
+    pub fn check(&self, bytes: u64, path: &Path) -> Result<(), Fault> {
+        if bytes <= self.usable_bytes {
+            return Ok(());
+        }
+        Err(Fault::Refused(format!(
+            "{} do not fit into {}: {} are free and {} of them stay in reserve, which leaves {}; use less, free some \
+             space, or give a smaller reserve",
+            amount(bytes),
+            path.display(),
+            amount(self.free_bytes),
+            amount(self.reserve_bytes),
+            amount(self.usable_bytes),
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reserve_has_its_share_and_its_bounds() {
+        const GIB: u64 = 1 << 30;
+        let reserve = |total, given| Space::new(total, total, given).reserve_bytes;
+        assert_eq!(reserve(100 * GIB, None), 5 * GIB);
+        assert_eq!(reserve(GIB / 8, None), 64 << 20);
+        assert_eq!(reserve(4096 * GIB, None), 8 * GIB);
+        assert_eq!(reserve(4096 * GIB, Some(1)), 1);
+        assert_eq!(Space::new(GIB, 1000, None).usable_bytes, 0);
+    }
+
+    #[test]
+    fn a_refusal_has_the_numbers() {
+        let space = Space::new(1 << 30, 100 << 20, None);
+        assert!(space.check(36 << 20, Path::new("/x")).is_ok());
+        let text = space.check((36 << 20) + 1, Path::new("/x")).unwrap_err().to_string();
+        assert!(
+            ["100 MiB", "64 MiB", "36 MiB", "/x", "smaller reserve"].iter().all(|word| text.contains(word)),
+            "{text}"
+        );
+    }
+}

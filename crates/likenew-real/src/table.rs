@@ -1,0 +1,244 @@
+//! The files of a folder as one range of addresses.
+
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use likenew_core::fault::Fault;
+use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::target::Geometry;
+use rustix::fs::{Mode, OFlags, fstatvfs, fsync, open};
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use crate::fault::failed;
+use crate::medium::{Medium, Spot, perform_at};
+use crate::scratch::{Scratch, lock};
+
+/// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim of exactly its
+/// range.
+///
+/// Each file keeps one descriptor number as long as the table lives. When the file is deleted, the number stays and leads
+/// to nothing that can be read or written, so that an I/O which is on its way meets an error and never another file.
+pub(crate) struct FileTable {
+    geometry: Geometry,
+    file_bytes: u64,
+    /// How files are opened: direct, if the file system can.
+    flags: OFlags,
+    reserve_bytes: u64,
+    files: Box<[Entry]>,
+    /// What the number of a deleted file leads to.
+    nothing: OwnedFd,
+    /// Held while a file is made or deleted.
+    changing: Mutex<()>,
+    gone: AtomicBool,
+    // Dropped last: it removes the files.
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Entry {
+    fd: OnceLock<OwnedFd>,
+    /// Whether the descriptor leads to a file.
+    there: AtomicBool,
+    /// Whether something was written since the last flush.
+    dirty: AtomicBool,
+}
+
+impl FileTable {
+    /// A table over `scratch`; `geometry` has the length of its files as boundary.
+    ///
+    /// # Errors
+    /// The scratch folder can not be opened.
+    pub(crate) fn new(
+        scratch: Scratch,
+        geometry: Geometry,
+        flags: OFlags,
+        reserve_bytes: u64,
+    ) -> Result<Self, Fault> {
+        let file_bytes = geometry.boundary.expect("a folder's files have a length");
+        let files = geometry.capacity / file_bytes;
+        let path_only = OFlags::PATH | OFlags::CLOEXEC;
+        let nothing =
+            open(scratch.path(), path_only, Mode::empty()).map_err(failed("open the scratch folder"))?;
+        Ok(Self {
+            geometry,
+            file_bytes,
+            flags,
+            reserve_bytes,
+            files: (0..files).map(|_| Entry::default()).collect(),
+            nothing,
+            changing: Mutex::new(()),
+            gone: AtomicBool::new(false),
+            scratch,
+        })
+    }
+
+    /// The file of an address and the place in it. The lanes let no I/O cross the end of a file.
+    fn place(&self, io: &Io) -> (usize, u64) {
+        ((io.offset / self.file_bytes) as usize, io.offset % self.file_bytes)
+    }
+
+    fn spot_in(&self, file: usize, offset: u64) -> Option<Spot<'_>> {
+        let entry = &self.files[file];
+        let fd = entry.fd.get().filter(|_| entry.there.load(Ordering::Acquire))?;
+        Some(Spot { fd: fd.as_fd(), offset })
+    }
+
+    fn is_whole_file(&self, io: &Io) -> bool {
+        io.op == Op::Trim && u64::from(io.length) == self.file_bytes
+    }
+
+    /// Makes a file, unless somebody else has meanwhile.
+    fn make(&self, file: usize) -> Result<(), Errno> {
+        let _changing = lock(&self.changing);
+        let entry = &self.files[file];
+        if entry.there.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        // The layout was checked against the reserve; this is for space that others use up meanwhile. Half of it may
+        // serve what the file system needs for its own books.
+        if fstatvfs(self.scratch.directory())
+            .is_ok_and(|of| of.f_bavail * of.f_frsize < self.reserve_bytes / 2)
+        {
+            return Err(Errno::NOSPC);
+        }
+        let made = self.scratch.create_fd(file as u32, self.flags);
+        if made.as_ref().is_err_and(|errno| *errno == Errno::NOENT) && self.scratch.is_gone() {
+            self.gone.store(true, Ordering::Release);
+        }
+        let made = made?;
+        match entry.fd.get() {
+            Some(fd) => lead_to(fd, &made)?,
+            None => entry.fd.set(made).expect("files are made one at a time"),
+        }
+        entry.there.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn delete(&self, file: usize) -> Result<(), Errno> {
+        let _changing = lock(&self.changing);
+        let entry = &self.files[file];
+        if !entry.there.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match self.scratch.delete(file as u32) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno),
+        }
+        entry.there.store(false, Ordering::Release);
+        entry.dirty.store(false, Ordering::Release);
+        // Gives up the last hold on the file, which is when its space becomes free.
+        lead_to(entry.fd.get().expect("a file that is there has a descriptor"), &self.nothing)
+    }
+
+    /// Makes every file durable that was written since the last flush.
+    fn flush(&self) -> Result<(), Errno> {
+        let dirty = self.files.iter().filter(|entry| entry.dirty.swap(false, Ordering::AcqRel));
+        let mut first_error = Ok(());
+        for entry in dirty {
+            // A file that is deleted meanwhile has nothing to keep.
+            if let (Some(fd), true) = (entry.fd.get(), entry.there.load(Ordering::Acquire)) {
+                first_error = first_error.and(fsync(fd));
+            }
+        }
+        first_error
+    }
+}
+
+impl Medium for FileTable {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline]
+    fn spot(&self, io: &Io) -> Option<Spot<'_>> {
+        if io.op == Op::Flush || self.is_whole_file(io) {
+            return None;
+        }
+        let (file, offset) = self.place(io);
+        self.spot_in(file, offset)
+    }
+
+    fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome {
+        if io.op == Op::Flush {
+            return self.flush().map_or_else(error, |()| Outcome::Done);
+        }
+        let (file, offset) = self.place(io);
+        if self.is_whole_file(io) {
+            return self.delete(file).map_or_else(error, |()| Outcome::Done);
+        }
+        if io.op == Op::Write
+            && let Err(errno) = self.make(file)
+        {
+            return error(errno);
+        }
+        let Some(spot) = self.spot_in(file, offset) else {
+            // What was never written holds nothing that a trim could give up.
+            return if io.op == Op::Trim { Outcome::Done } else { error(Errno::NOENT) };
+        };
+        let outcome = perform_at(spot, io, buffer);
+        self.ended(io, outcome);
+        outcome
+    }
+
+    #[inline]
+    fn ended(&self, io: &Io, _outcome: Outcome) {
+        if io.op == Op::Write {
+            // After the write, so that a flush which comes between is followed by one that covers it.
+            let dirty = &self.files[(io.offset / self.file_bytes) as usize].dirty;
+            if !dirty.load(Ordering::Acquire) {
+                dirty.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    fn vanished(&self) -> Option<PathBuf> {
+        let gone = self.gone.load(Ordering::Acquire) || self.scratch.is_gone();
+        gone.then(|| self.scratch.path().parent().expect("a scratch folder lies in a folder").to_owned())
+    }
+}
+
+#[cold]
+fn error(errno: Errno) -> Outcome {
+    Outcome::Error(errno.raw_os_error())
+}
+
+/// Makes the number of `fd` lead to what `to` leads to, and gives up what it led to before.
+#[allow(unsafe_code, reason = "libc's dup3 keeps the number that rustix would want to own mutably")]
+fn lead_to(fd: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
+    // SAFETY: both descriptors are open and ours, and `fd` stays open: only what it leads to changes.
+    let answer = unsafe { libc::dup3(to.as_raw_fd(), fd.as_raw_fd(), libc::O_CLOEXEC) };
+    if answer < 0 {
+        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+    } else {
+        Ok(())
+    }
+}
+
+/// Descriptors that are left to everything else in the process: rings, the archive, standard streams.
+const DESCRIPTORS_KEPT: u64 = 600;
+
+/// Checks that so many files can be open at once, because every file of a folder is held open. The soft limit of this
+/// process is raised to the hard one for it.
+///
+/// # Errors
+/// They can not.
+pub(crate) fn check_descriptors(files: u64) -> Result<(), Fault> {
+    let mut limit = getrlimit(Resource::Nofile);
+    let needed = files + DESCRIPTORS_KEPT;
+    if limit.current.is_some_and(|current| current < needed) {
+        limit.current = limit.maximum;
+        // A refusal leaves the soft limit, which is looked at next.
+        let _ = setrlimit(Resource::Nofile, limit);
+        limit = getrlimit(Resource::Nofile);
+    }
+    match limit.current {
+        Some(current) if current < needed => Err(Fault::Unsuitable(format!(
+            "{files} files are more than can be open at once (the limit is {current}, and {DESCRIPTORS_KEPT} of them are \
+             needed otherwise): use fewer and larger files, or raise the limit (ulimit -n)"
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,103 @@
+//! What the engine is measured on: a file on tmpfs, and a loop device over another.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use tempfile::TempDir;
+use xshell::{Shell, cmd};
+
+/// One kind of I/O.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) random: bool,
+    pub(crate) write: bool,
+    pub(crate) block: u32,
+    pub(crate) depth: u32,
+    /// Bytes of address space.
+    pub(crate) span: u64,
+}
+
+impl Case {
+    /// fio's name for the pattern.
+    pub(crate) fn fio_rw(&self) -> &'static str {
+        match (self.random, self.write) {
+            (false, false) => "read",
+            (false, true) => "write",
+            (true, false) => "randread",
+            (true, true) => "randwrite",
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = likenew_core::units::exact_size(u64::from(self.block));
+        write!(f, "{:9} {size:>4} QD{:<2}", self.fio_rw(), self.depth)
+    }
+}
+
+/// A tmpfs of our own; unmounted when dropped.
+pub(crate) struct Tmpfs {
+    folder: TempDir,
+}
+
+impl Tmpfs {
+    /// Mounts `bytes` of it.
+    ///
+    /// # Errors
+    /// Not root, or the system refuses.
+    pub(crate) fn mount(bytes: u64) -> anyhow::Result<Self> {
+        ensure!(rustix::process::geteuid().is_root(), "tmpfs and loop devices are made by root: use sudo");
+        let sh = Shell::new()?;
+        let folder = tempfile::tempdir()?;
+        let path = folder.path();
+        let option = format!("size={bytes}");
+        cmd!(sh, "mount -t tmpfs -o {option} likenew-bench {path}").quiet().run()?;
+        Ok(Self { folder })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let path = self.folder.path();
+        let unmounted = Shell::new().and_then(|sh| cmd!(sh, "umount {path}").quiet().run());
+        if let Err(error) = unmounted {
+            eprintln!("could not unmount {}: {error}", path.display());
+        }
+    }
+}
+
+/// A loop device over a file of ours; detached when dropped.
+pub(crate) struct Loop {
+    pub(crate) device: PathBuf,
+}
+
+impl Loop {
+    /// Attaches one with direct I/O switched off: the file below is memory already.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub(crate) fn attach(file: &Path) -> anyhow::Result<Self> {
+        let sh = Shell::new()?;
+        let device = cmd!(sh, "losetup --find --show {file}")
+            .quiet()
+            .read()
+            .context("could not attach a loop device")?;
+        Ok(Self { device: device.trim().into() })
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let device = &self.device;
+        let detached = Shell::new().and_then(|sh| cmd!(sh, "losetup --detach {device}").quiet().run());
+        if let Err(error) = detached {
+            eprintln!("could not detach {}: {error}", device.display());
+        }
+    }
+}

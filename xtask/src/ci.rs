@@ -1,0 +1,50 @@
+//! Installs what is missing, then checks and tests everything.
+
+use anyhow::Context as _;
+use xshell::{Shell, cmd};
+
+use crate::{root, web};
+
+/// Debian packages that tests use, each with a program or file that shows that it is there.
+const PACKAGES: [(&str, &str); 5] = [
+    ("fio", "/usr/bin/fio"),
+    ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
+    ("util-linux", "/usr/sbin/losetup"),
+    ("mount", "/usr/bin/mount"),
+    ("chromium", "/usr/bin/chromium"),
+];
+
+/// Everything that has to hold before a change may land, in the order in which it fails fastest.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    install(&sh)?;
+    cmd!(sh, "cargo fmt --all --check").run()?;
+    // The page first: the tests of the report room then see the page that users get.
+    web::test()?;
+    cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?;
+    cmd!(sh, "cargo test --workspace").run()?;
+    cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?;
+    Ok(())
+}
+
+fn install(sh: &Shell) -> anyhow::Result<()> {
+    let missing: Vec<&str> = PACKAGES
+        .iter()
+        .filter(|(_, shown_by)| !sh.path_exists(shown_by))
+        .map(|(package, _)| *package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    println!("installing {}", missing.join(", "));
+    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] };
+    let install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
+    let front = [sudo, &install].concat();
+    let (program, front) = front.split_first().expect("a command has a first word");
+    cmd!(sh, "{program} {front...} update -qq").run()?;
+    let packages = missing.clone();
+    cmd!(sh, "{program} {front...} install -y -qq {packages...}")
+        .run()
+        .with_context(|| format!("install these by hand: {}", missing.join(", ")))
+}

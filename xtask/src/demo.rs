@@ -1,0 +1,43 @@
+//! The main job on a simulated drive: new and used, side by side.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use xshell::{Shell, cmd};
+
+use crate::{root, web};
+
+const DRIVE: &str = "sim:tiny-flash";
+
+/// Measures the drive as new and as used, twice each, and makes a page of it.
+pub(crate) fn run() -> anyhow::Result<()> {
+    web::build_if_possible()?;
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    cmd!(sh, "cargo build --release --quiet --package likenew").run()?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let likenew = target.join("release/likenew");
+    let folder = target.join("demo");
+    // A demonstration starts afresh; the folder is ours alone.
+    sh.remove_path(&folder)?;
+    sh.create_dir(&folder)?;
+
+    let mut runs = Vec::new();
+    for (procedure, flags) in [("bench", &["--span", "256MiB"][..]), ("fill", &["--files", "100"])] {
+        for state in ["new", "used"] {
+            let archive = folder.join(format!("{procedure}-{state}"));
+            let drive = format!("{DRIVE}?state={state}");
+            println!("\n$ likenew {procedure} {drive} {}", flags.join(" "));
+            let output = cmd!(sh, "{likenew} {procedure} {drive} {flags...} --archive {archive}")
+                .quiet()
+                .ignore_status();
+            output.run().with_context(|| format!("could not run {}", likenew.display()))?;
+            runs.extend(sh.read_dir(&archive)?);
+        }
+    }
+    let page = folder.join("report.html");
+    println!("\n$ likenew report <the four runs> --html {}", page.display());
+    cmd!(sh, "{likenew} report {runs...} --html {page}").quiet().run()?;
+    println!("\nOpen {} in a browser.", page.display());
+    Ok(())
+}

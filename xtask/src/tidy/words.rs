@@ -1,0 +1,64 @@
+//! Words that have no place in certain rooms.
+
+use std::path::{Path, PathBuf};
+
+/// Lines with a word that has no place there.
+pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+    let mut offences = Vec::new();
+    for path in sources {
+        let name = path.strip_prefix(root)?.to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(path)?;
+        if !text.starts_with("//!") {
+            offences.push(format!("{name}: a file says first what it promises (//!)"));
+        }
+        for (index, line) in text.lines().enumerate() {
+            let rules = RULES.iter().filter(|rule| !rule.free.iter().any(|free| name.contains(free)));
+            for rule in rules.filter(|rule| rule.words.iter().any(|word| contains_word(line, word))) {
+                offences.push(format!("{name}:{}: {}", index + 1, rule.why));
+            }
+        }
+    }
+    Ok(offences)
+}
+
+struct Rule {
+    words: &'static [&'static str],
+    /// Parts of paths in which the words are free.
+    free: &'static [&'static str],
+    why: &'static str,
+}
+
+const RULES: [Rule; 4] = [
+    Rule {
+        words: &["Instant::now", "SystemTime::now", "thread::sleep"],
+        free: &["likenew-real/", "xtask/", "/examples/", "/tests/"],
+        why: "only likenew-real reads clocks; everyone else asks the target for the time",
+    },
+    Rule {
+        words: &["unsafe {", "unsafe fn", "unsafe impl"],
+        free: &["likenew-real/", "tidy/words.rs"],
+        why: "unsafe code stands in likenew-real alone",
+    },
+    Rule { words: &["TODO", "FIXME", "XXX"], free: &["tidy/words.rs"], why: "finish it or leave it out" },
+    Rule {
+        words: &["thread_rng", "from_os_rng", "random_seed("],
+        free: &["tidy/words.rs"],
+        why: "all randomness comes from the plan's seed",
+    },
+];
+
+/// Whether the word stands in the line by itself rather than as part of a longer one.
+fn contains_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_inside_another_is_no_offence() {
+        assert!(contains_word("let x = unsafe { y };", "unsafe {"));
+        assert!(!contains_word("let not_unsafe { y }", "unsafe {"));
+    }
+}

@@ -1,0 +1,39 @@
+//! Builds and tests the page that reports embed.
+
+use anyhow::Context as _;
+use xshell::{Shell, cmd};
+
+use crate::root;
+
+/// Builds the page, or says why reports will be plain.
+pub(crate) fn build_if_possible() -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    if cmd!(sh, "npm --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+        println!("Node is not here: reports fall back to plain pages without charts");
+        return Ok(());
+    }
+    install(&sh)?;
+    cmd!(sh, "npm run --silent build").run().context("could not build the page in web/")
+}
+
+/// Type checks, unit tests, and the built page in a browser, which builds it first.
+pub(crate) fn test() -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    install(&sh)?;
+    for script in ["check", "test", "e2e"] {
+        cmd!(sh, "npm run --silent {script}").run()?;
+    }
+    Ok(())
+}
+
+fn install(sh: &Shell) -> anyhow::Result<()> {
+    sh.change_dir(root().join("web"));
+    // `npm ci` starts from nothing each time; it is only needed when the lock file is newer than what is installed.
+    let installed =
+        std::fs::metadata(root().join("web/node_modules/.package-lock.json")).and_then(|m| m.modified());
+    let locked = std::fs::metadata(root().join("web/package-lock.json")).and_then(|m| m.modified())?;
+    if installed.is_ok_and(|installed| installed >= locked) {
+        return Ok(());
+    }
+    cmd!(sh, "npm ci --no-audit --no-fund").run().context("could not install what the page is built with")
+}
