@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{AtFlags, FsWord, OFlags, StatxFlags, fstatfs, statx};
+use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
 use rustix::io::Errno;
 
 /// Every drive takes I/Os in steps of this; used where nothing better is known, and without direct I/O.
@@ -10,13 +10,10 @@ const BLOCK_UNKNOWN: u32 = 4096;
 /// The smallest sector there is.
 const BLOCK_MIN: u32 = 512;
 
-/// `TMPFS_MAGIC` of linux/magic.h.
-const TMPFS_MAGIC: FsWord = 0x0102_1994;
-
 /// How files are to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Direct {
-    /// `O_DIRECT`, or nothing where the file system refuses it; `O_NONBLOCK` with it where that is memory.
+    /// `O_DIRECT`, or nothing where the file system refuses it.
     pub(crate) flags: OFlags,
     /// Offsets and lengths are multiples of this, in bytes.
     pub(crate) block: u32,
@@ -33,13 +30,7 @@ impl Direct {
         match open(OFlags::DIRECT) {
             Ok(fd) => {
                 let block = alignment(&fd).unwrap_or(BLOCK_UNKNOWN).max(BLOCK_MIN);
-                if !fstatfs(&fd).is_ok_and(|of| of.f_type == TMPFS_MAGIC) {
-                    return Ok((fd, Self { flags: OFlags::DIRECT, block }));
-                }
-                // tmpfs does not tell io_uring that it never waits, so each I/O would be done by a thread of the kernel's:
-                // twice the time or more, and none of it the memory's. This flag says it.
-                let flags = OFlags::DIRECT | OFlags::NONBLOCK;
-                Ok((open(flags)?, Self { flags, block }))
+                Ok((fd, Self { flags: OFlags::DIRECT, block }))
             }
             Err(Errno::INVAL | Errno::NOTSUP) => {
                 Ok((open(OFlags::empty())?, Self { flags: OFlags::empty(), block: BLOCK_UNKNOWN }))
