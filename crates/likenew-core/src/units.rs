@@ -220,8 +220,11 @@ pub fn exact_size(bytes: u64) -> String {
 
 /// The shortest exact spelling that [`parse_duration`] reads back: `3s`, `500ms`, `17ns`.
 pub fn exact_duration(span: Nanos) -> String {
+    if span == Nanos::ZERO {
+        return "0s".to_owned();
+    }
     for (factor, unit) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
-        if span.0 > 0 && span.0.is_multiple_of(factor) {
+        if span.0.is_multiple_of(factor) {
             return format!("{}{unit}", span.0 / factor);
         }
     }

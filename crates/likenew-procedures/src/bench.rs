@@ -1,5 +1,7 @@
 //! The familiar table: sequential and random, deep and shallow, reads and writes, every pass kept.
 
+mod result_line;
+
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
@@ -7,19 +9,20 @@ use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::size::Size;
-use likenew_core::tally::Tally;
 use likenew_core::units::{Nanos, amount, duration_text, rate, size_text};
 use likenew_core::until::Until;
 use likenew_core::verdict::{Findings, Line, Series, Shape, Standing, Verdict};
 use likenew_core::workload::{Pace, Stream, Workload};
 use likenew_stats::interval::mean_interval;
-use likenew_stats::summary::{maximum, mean, minimum};
+use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 
 use crate::all::options;
 use crate::profile::{Profile, Test};
-use crate::rows::{LatencyColumns, row};
+use crate::refusals::refusals;
+use crate::rows::row;
 use crate::series::{axis, speed};
+use result_line::{CONFIDENCE, ResultLine};
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -235,99 +238,6 @@ impl Procedure for Bench {
     }
 }
 
-/// One line of the table with its passes.
-struct ResultLine<'a> {
-    test: &'a Test,
-    op: Mix,
-    segments: Vec<&'a Segment>,
-    /// Bytes a second of each pass.
-    speeds: Vec<f64>,
-    total: Tally,
-}
-
-#[derive(Serialize)]
-struct ResultRow {
-    test: String,
-    op: String,
-    bytes_per_s: f64,
-    bytes_per_s_low: Option<f64>,
-    bytes_per_s_high: Option<f64>,
-    iops: f64,
-    #[serde(flatten)]
-    latency: LatencyColumns,
-}
-
-#[derive(Serialize)]
-struct PassRow {
-    test: String,
-    op: String,
-    pass: usize,
-    bytes_per_s: f64,
-    iops: f64,
-    latency_ns_mean: f64,
-    latency_ns_max: u64,
-    covered_percent: f64,
-}
-
-impl<'a> ResultLine<'a> {
-    fn new(test: &'a Test, op: Mix, segments: Vec<&'a Segment>) -> Self {
-        let mut total = Tally::new(0, Op::Read);
-        segments.iter().for_each(|segment| total.merge(&segment.total()));
-        let speeds = segments.iter().map(|segment| segment.bytes_per_s()).collect();
-        Self { test, op, segments, speeds, total }
-    }
-
-    fn mean_speed(&self) -> f64 {
-        mean(&self.speeds).expect("a line has a pass")
-    }
-
-    fn name(&self) -> String {
-        format!("{} {}", self.test, self.op)
-    }
-
-    fn result(&self) -> ResultRow {
-        let interval = mean_interval(&self.speeds, CONFIDENCE);
-        let iops: Vec<f64> = self.segments.iter().map(|segment| segment.iops()).collect();
-        ResultRow {
-            test: self.test.to_string(),
-            op: self.op.to_string(),
-            bytes_per_s: self.mean_speed(),
-            bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
-            bytes_per_s_high: interval.map(|interval| interval.high),
-            iops: mean(&iops).expect("a line has a pass"),
-            latency: (&self.total).into(),
-        }
-    }
-
-    fn passes(&self) -> impl Iterator<Item = PassRow> {
-        self.segments.iter().enumerate().map(|(index, segment)| PassRow {
-            test: self.test.to_string(),
-            op: self.op.to_string(),
-            pass: index + 1,
-            bytes_per_s: segment.bytes_per_s(),
-            iops: segment.iops(),
-            latency_ns_mean: segment.total().latency_ns_mean(),
-            latency_ns_max: segment.latencies().max().0,
-            covered_percent: self.covered(segment) * 100.0,
-        })
-    }
-
-    /// The share of the span's bytes that a pass moved.
-    fn covered(&self, segment: &Segment) -> f64 {
-        let bytes = segment.workload.until.bytes.expect("a pass is bounded by its span");
-        segment.total().bytes as f64 / bytes as f64
-    }
-
-    /// Fastest pass over slowest; infinite when a pass moved nothing.
-    fn ratio(&self) -> f64 {
-        let slowest = minimum(&self.speeds).expect("a line has a pass");
-        let fastest = maximum(&self.speeds).expect("a line has a pass");
-        if slowest > 0.0 { fastest / slowest } else { f64::INFINITY }
-    }
-}
-
-const CONFIDENCE: f64 = 0.95;
-
 /// The sentence that a reader takes away: the first line of each operation, and its last.
 fn summary(lines: &[ResultLine<'_>]) -> Verdict {
     let mut parts = Vec::new();
@@ -378,17 +288,6 @@ fn agreement(lines: &[ResultLine<'_>]) -> Verdict {
         let fastest = maximum(&line.speeds).expect("a line has a pass");
         verdict.because(format!("{}: passes between {} and {}", line.name(), rate(slowest), rate(fastest)))
     })
-}
-
-/// What the drive refused, if it refused anything.
-pub(crate) fn refusals(segments: &[Segment]) -> Option<Verdict> {
-    let errors: u64 = segments.iter().map(Segment::errors).sum();
-    let first = segments.iter().flat_map(|segment| &segment.refused).next()?;
-    let claim = format!("The drive failed {errors} of the I/Os it was asked for.");
-    Some(Verdict::new(claim, Standing::Holds).problem().because(format!(
-        "the first was a {} of {} bytes at offset {}: {:?}",
-        first.op, first.length, first.offset, first.outcome
-    )))
 }
 
 fn bandwidth(lines: &[ResultLine<'_>]) -> Series {

@@ -18,7 +18,7 @@ use likenew_stats::summary::{median, minimum, quantile};
 use serde::{Deserialize, Serialize};
 
 use crate::all::options;
-use crate::bench::refusals;
+use crate::refusals::refusals;
 use crate::rows::row;
 use crate::series::{axis, speed};
 

@@ -7,6 +7,7 @@ pub mod all;
 pub mod bench;
 pub mod fill;
 pub mod profile;
+mod refusals;
 mod rows;
 pub mod run;
 mod series;

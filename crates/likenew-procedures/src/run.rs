@@ -15,7 +15,7 @@ use likenew_core::workload::{Pace, Stream, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::all::options;
-use crate::bench::refusals;
+use crate::refusals::refusals;
 use crate::rows::{LatencyColumns, row};
 use crate::series::{axis, speed, speed_over_time};
 

@@ -117,7 +117,7 @@ fn disk_facts(parameters: &DiskParameters, state: State) -> Facts {
 fn caveat(model: &Model) -> String {
     let assumed = model.sources.iter().filter(|sourced| sourced.source.contains("assumed")).count();
     format!(
-        "This drive is simulated: {assumed} of its {} parameters are assumptions, and no number measured here comes from a real one.",
+        "This drive is simulated (assumed parameters: {assumed} of {}), and no number measured here comes from a real one.",
         model.sources.len()
     )
 }

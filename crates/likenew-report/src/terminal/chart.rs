@@ -1,6 +1,6 @@
 //! Which picture a series becomes, its title, its legend and its marks.
 
-use likenew_core::verdict::{Line, Series, Shape};
+use likenew_core::verdict::{Line, Mark, Series, Shape};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
@@ -14,6 +14,17 @@ const BARS_MAX: usize = 48;
 const MARKS_NAMED: usize = 4;
 /// Wider than this a picture gains nothing.
 const WIDTH_MAX: usize = 120;
+
+/// The series without the marks that name another of its lines.
+fn with_own_marks(series: &Series, line: usize) -> Series {
+    let names_another = |mark: &Mark| {
+        let mut others = series.lines.iter().enumerate().filter(|(index, _)| *index != line);
+        others.any(|(_, other)| mark.label.starts_with(&format!("{}: ", other.name)))
+    };
+    let mut own = series.clone();
+    own.marks.retain(|mark| !names_another(mark));
+    own
+}
 
 impl Page {
     /// A series under its title.
@@ -38,7 +49,7 @@ impl Page {
             // Lines that only colour would tell apart are drawn one below the other, on the same axes.
             for index in all {
                 text += &format!("{}\n", clean(&series.lines[index].name));
-                text += &self.plot(&series, &[index]);
+                text += &self.plot(&with_own_marks(&series, index), &[index]);
             }
         }
         text + &self.marks(&series)

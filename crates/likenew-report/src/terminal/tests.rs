@@ -1,3 +1,5 @@
+//! Whole pages of text, as people see them.
+
 use likenew_core::verdict::{Axis, Line, Mark, Series, Shape, Standing, Verdict};
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,0 +1,106 @@
+//! One line of the table: a test, an operation, and all its passes.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::segment::Segment;
+use likenew_core::tally::Tally;
+use likenew_stats::interval::mean_interval;
+use likenew_stats::summary::{maximum, mean, minimum};
+use serde::Serialize;
+
+use crate::profile::Test;
+use crate::rows::LatencyColumns;
+
+/// One line of the table with its passes.
+pub(super) struct ResultLine<'a> {
+    pub(super) test: &'a Test,
+    pub(super) op: Mix,
+    pub(super) segments: Vec<&'a Segment>,
+    /// Bytes a second of each pass.
+    pub(super) speeds: Vec<f64>,
+    total: Tally,
+}
+
+#[derive(Serialize)]
+pub(super) struct ResultRow {
+    test: String,
+    op: String,
+    bytes_per_s: f64,
+    bytes_per_s_low: Option<f64>,
+    bytes_per_s_high: Option<f64>,
+    iops: f64,
+    #[serde(flatten)]
+    latency: LatencyColumns,
+}
+
+#[derive(Serialize)]
+pub(super) struct PassRow {
+    test: String,
+    op: String,
+    pass: usize,
+    bytes_per_s: f64,
+    iops: f64,
+    latency_ns_mean: f64,
+    latency_ns_max: u64,
+    covered_percent: f64,
+}
+
+impl<'a> ResultLine<'a> {
+    pub(super) fn new(test: &'a Test, op: Mix, segments: Vec<&'a Segment>) -> Self {
+        let mut total = Tally::new(0, Op::Read);
+        segments.iter().for_each(|segment| total.merge(&segment.total()));
+        let speeds = segments.iter().map(|segment| segment.bytes_per_s()).collect();
+        Self { test, op, segments, speeds, total }
+    }
+
+    pub(super) fn mean_speed(&self) -> f64 {
+        mean(&self.speeds).expect("a line has a pass")
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.test, self.op)
+    }
+
+    pub(super) fn result(&self) -> ResultRow {
+        let interval = mean_interval(&self.speeds, CONFIDENCE);
+        let iops: Vec<f64> = self.segments.iter().map(|segment| segment.iops()).collect();
+        ResultRow {
+            test: self.test.to_string(),
+            op: self.op.to_string(),
+            bytes_per_s: self.mean_speed(),
+            bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
+            bytes_per_s_high: interval.map(|interval| interval.high),
+            iops: mean(&iops).expect("a line has a pass"),
+            latency: (&self.total).into(),
+        }
+    }
+
+    pub(super) fn passes(&self) -> impl Iterator<Item = PassRow> {
+        self.segments.iter().enumerate().map(|(index, segment)| PassRow {
+            test: self.test.to_string(),
+            op: self.op.to_string(),
+            pass: index + 1,
+            bytes_per_s: segment.bytes_per_s(),
+            iops: segment.iops(),
+            latency_ns_mean: segment.total().latency_ns_mean(),
+            latency_ns_max: segment.latencies().max().0,
+            covered_percent: self.covered(segment) * 100.0,
+        })
+    }
+
+    /// The share of the span's bytes that a pass moved.
+    pub(super) fn covered(&self, segment: &Segment) -> f64 {
+        let bytes = segment.workload.until.bytes.expect("a pass is bounded by its span");
+        segment.total().bytes as f64 / bytes as f64
+    }
+
+    /// Fastest pass over slowest; infinite when a pass moved nothing.
+    pub(super) fn ratio(&self) -> f64 {
+        let slowest = minimum(&self.speeds).expect("a line has a pass");
+        let fastest = maximum(&self.speeds).expect("a line has a pass");
+        if slowest > 0.0 { fastest / slowest } else { f64::INFINITY }
+    }
+}
+
+/// Of the intervals that are reported.
+pub(super) const CONFIDENCE: f64 = 0.95;
