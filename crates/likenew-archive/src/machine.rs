@@ -1,9 +1,13 @@
 //! On what a run was made.
 
+use std::path::Path;
+
 use likenew_core::drive::Identity;
 use likenew_core::instrument::Instrument;
 use likenew_core::target::Geometry;
 use serde::{Deserialize, Serialize};
+
+use crate::error::ArchiveError;
 
 /// The schema of run folders that this version writes, and the newest that it reads.
 pub const SCHEMA: u32 = 1;
@@ -33,5 +37,15 @@ impl Machine {
         instrument: Instrument,
     ) -> Self {
         Self { schema: SCHEMA, began: began.into(), identity, geometry, instrument }
+    }
+}
+
+/// Asked before a file is understood, so that a newer form is named as such and not as damage.
+pub(crate) fn check_schema(path: &Path, found: Option<u64>) -> Result<(), ArchiveError> {
+    match found {
+        Some(found) if found > u64::from(SCHEMA) => {
+            Err(ArchiveError::NewerSchema { path: path.to_owned(), found, known: SCHEMA })
+        }
+        _ => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use likenew_core::verdict::Findings;
 use serde::Deserialize;
 
 use crate::error::ArchiveError;
-use crate::machine::{Machine, SCHEMA};
+use crate::machine::{Machine, check_schema};
 use crate::run::{self, MACHINE, PLAN, SEGMENTS, VERDICTS};
 
 /// What was asked, and of what.
@@ -121,16 +121,6 @@ fn read(folder: &Path, name: &'static str) -> Result<String, ArchiveError> {
 
 fn not_a_run(folder: &Path, missing: &'static str) -> ArchiveError {
     ArchiveError::NotARun { path: folder.to_owned(), missing }
-}
-
-/// Asked before a file is understood, so that a newer form is named as such and not as damage.
-pub(crate) fn check_schema(path: &Path, found: Option<u64>) -> Result<(), ArchiveError> {
-    match found {
-        Some(found) if found > u64::from(SCHEMA) => {
-            Err(ArchiveError::NewerSchema { path: path.to_owned(), found, known: SCHEMA })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Every whole line. A last line without an end is what a kill leaves, and is left out.

@@ -12,8 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::durable;
 use crate::error::ArchiveError;
-use crate::machine::{Machine, SCHEMA};
-use crate::record::check_schema;
+use crate::machine::{Machine, SCHEMA, check_schema};
 use crate::sample_writer::SampleWriter;
 
 pub(crate) const PLAN: &str = "plan.toml";

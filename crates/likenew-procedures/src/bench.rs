@@ -17,7 +17,7 @@ use likenew_stats::interval::mean_interval;
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 
-use crate::all::options;
+use crate::options::options;
 use crate::profile::{Profile, Test};
 use crate::refusals::refusals;
 use crate::rows::row;

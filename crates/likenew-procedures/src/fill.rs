@@ -17,7 +17,7 @@ use likenew_stats::stalls::{Rule, Wait, stalls};
 use likenew_stats::summary::{median, minimum, quantile};
 use serde::{Deserialize, Serialize};
 
-use crate::all::options;
+use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::row;
 use crate::series::{axis, speed};

@@ -6,6 +6,7 @@
 pub mod all;
 pub mod bench;
 pub mod fill;
+mod options;
 pub mod profile;
 mod refusals;
 mod rows;

@@ -14,7 +14,7 @@ use likenew_core::verdict::{Findings, Line, Row, Series, Shape, Standing, Verdic
 use likenew_core::workload::{Pace, Stream, Workload};
 use serde::{Deserialize, Serialize};
 
-use crate::all::options;
+use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::{LatencyColumns, row};
 use crate::series::{axis, speed, speed_over_time};

@@ -82,3 +82,30 @@ fn parse(text: &str, case: &Case) -> anyhow::Result<Measured> {
         iops: number(side, "iops")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fio_is_run_and_understood() {
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        for write in [true, false] {
+            let case = Case { random: true, write, block: 4096, depth: 4, span: 1 << 20 };
+            for setting in [Setting::default(), Setting { registered: true, logged: true }] {
+                let measured = run(file.path(), &case, 0.1, setting).unwrap();
+                assert!(measured.iops > 0.0 && measured.latency_ns_mean > 0.0, "{measured:?}");
+                let bytes_per_io = measured.bytes_per_s / measured.iops;
+                assert!((bytes_per_io / 4096.0 - 1.0).abs() < 0.05, "{measured:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_fios_json_is_an_error() {
+        let case = Case { random: true, write: false, block: 4096, depth: 1, span: 1 << 20 };
+        for text in ["", "fio: no such file", "{}", "{\"jobs\": [{\"read\": {}}]}"] {
+            assert!(parse(text, &case).is_err(), "{text}");
+        }
+    }
+}

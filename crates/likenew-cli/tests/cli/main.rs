@@ -1,5 +1,6 @@
 //! The binary as users and scripts meet it.
 
+mod filesystem;
 mod real;
 mod scenarios;
 mod simulated;

@@ -1,0 +1,95 @@
+//! A real ext4 in an image file on a loop device: the free space is filled and given back, the device itself is only read.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::support::{Sandbox, names};
+
+/// An ext4 of 256 MiB, mounted for as long as this lives.
+struct Ext4 {
+    device: String,
+    point: PathBuf,
+}
+
+impl Ext4 {
+    /// None where file systems can not be mounted, which is said.
+    fn mount(sandbox: &Sandbox) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("not root: no file system can be mounted, so this test shows nothing");
+            return None;
+        }
+        let (image, point) = (sandbox.work().join("image"), sandbox.work().join("mnt"));
+        std::fs::create_dir(&point).unwrap();
+        std::fs::File::create(&image).unwrap().set_len(256 << 20).unwrap();
+        system("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]);
+        let device = system("losetup", &["--find", "--show", image.to_str().unwrap()]);
+        let ext4 = Self { device, point };
+        system("mount", &[&ext4.device, ext4.path()]);
+        Some(ext4)
+    }
+
+    fn path(&self) -> &str {
+        self.point.to_str().unwrap()
+    }
+
+    fn free_bytes(&self) -> u64 {
+        let of = rustix::fs::statvfs(&self.point).unwrap();
+        of.f_bavail * of.f_frsize
+    }
+}
+
+impl Drop for Ext4 {
+    fn drop(&mut self) {
+        for (program, argument) in
+            [("umount", self.path()), ("losetup", &format!("--detach={}", self.device))]
+        {
+            let _ = Command::new(program).arg(argument).status();
+        }
+    }
+}
+
+#[track_caller]
+fn system(program: &str, arguments: &[&str]) -> String {
+    let output =
+        Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn free_space_is_filled_down_to_the_reserve_and_given_back() {
+    let sandbox = Sandbox::new();
+    let Some(ext4) = Ext4::mount(&sandbox) else { return };
+    let before = ext4.free_bytes();
+    let document = sandbox.run(&["fill", ext4.path(), "--json", "-"]).json();
+    let written = document["bytes_written"].as_u64().unwrap();
+    let files = document["tables"]["files"].as_array().unwrap().len();
+    assert!(written + (64 << 20) <= before && written > before / 2, "{written} of {before} in {files} files");
+    assert_eq!(names(&ext4.point), ["lost+found"]);
+    assert!(ext4.free_bytes() + (1 << 20) > before);
+    let facts = document["target"]["facts"].to_string();
+    assert!(facts.contains("ext4"), "{facts}");
+}
+
+#[test]
+fn a_file_system_that_may_only_be_read_is_named() {
+    let sandbox = Sandbox::new();
+    let Some(ext4) = Ext4::mount(&sandbox) else { return };
+    system("mount", &["-o", "remount,ro", ext4.path()]);
+    let ran = sandbox.run(&["fill", ext4.path()]);
+    ran.says("read-only");
+    assert!(ran.stdout().is_empty() && !ran.stderr().contains("panicked"));
+    assert!(sandbox.runs().is_empty());
+}
+
+#[test]
+fn the_device_below_is_read_and_never_written() {
+    let sandbox = Sandbox::new();
+    let Some(ext4) = Ext4::mount(&sandbox) else { return };
+    let quick = ["--span", "16MiB", "--passes", "1", "--time", "100ms", "--json", "-"];
+    let document = sandbox.run(&[&["bench", &ext4.device], &quick[..]].concat()).code(0).json();
+    assert_eq!(document["bytes_written"], 0);
+    assert_eq!(document["target"]["kind"], "device");
+    sandbox.run(&["bench", &ext4.device, "--op", "write"]).code(3).says("block device");
+    sandbox.run(&["fill", &ext4.device]).code(3).says("nothing was changed");
+}
