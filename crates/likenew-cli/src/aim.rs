@@ -53,7 +53,9 @@ impl Aim {
     /// Bytes that a procedure may use.
     pub(crate) fn usable_bytes(&self) -> Result<u64, Failure> {
         Ok(match self {
-            Self::Simulated(spec) => open_simulated(spec)?.geometry().capacity,
+            Self::Simulated(spec) => {
+                spec.model(read_file).map_err(|error| Failure::Usage(error.to_string()))?.capacity_bytes
+            }
             Self::Nop => likenew_real::nop::Nop::new().geometry().capacity,
             Self::Real(_, Place::Folder { space, .. }) => space.usable_bytes,
             Self::Real(_, Place::File { bytes } | Place::Device { bytes, .. }) => *bytes,
@@ -124,9 +126,12 @@ fn engine(name: EngineName) -> likenew_real::engine::Engine {
     }
 }
 
+fn read_file(path: &Path) -> std::io::Result<String> {
+    std::fs::read_to_string(path)
+}
+
 fn open_simulated(spec: &Spec) -> Result<Box<dyn Drive>, Failure> {
-    let read = |path: &Path| std::fs::read_to_string(path);
-    let drive = spec.open(read).map_err(|error| Failure::Usage(error.to_string()))?;
+    let drive = spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()))?;
     Ok(Box::new(drive))
 }
 

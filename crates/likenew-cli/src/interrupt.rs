@@ -12,7 +12,8 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn listen() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
-            // Own files that stay behind are marked; the next run finds and removes them.
+            // What can not be removed in a hurry is marked; the next run finds it.
+            let _ = likenew_real::scratch::remove_all();
             std::process::exit(Exit::Interrupted as i32);
         }
         eprintln!("stopping; what was measured is kept (once more to leave at once)");

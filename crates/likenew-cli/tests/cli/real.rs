@@ -96,14 +96,17 @@ fn foreign_files_among_the_leftovers_are_kept() {
 }
 
 #[test]
-fn ctrl_c_keeps_what_was_measured_and_cleans_up() {
-    let sandbox = Sandbox::new();
-    let mut child = start_filling(&sandbox);
-    signal(&child, "-INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(names(&sandbox.work()).is_empty());
-    let run = sandbox.runs()[0].to_str().unwrap().to_owned();
-    sandbox.run(&["report", &run]).code(0).says("All 2000 files were written");
+fn whoever_asks_to_stop_is_heard_and_what_was_measured_is_kept() {
+    // Ctrl-C, a shutdown, and a terminal that is closed.
+    for name in ["-INT", "-TERM", "-HUP"] {
+        let sandbox = Sandbox::new();
+        let mut child = start_filling(&sandbox);
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
+        assert!(names(&sandbox.work()).is_empty(), "{name}");
+        let run = sandbox.runs()[0].to_str().unwrap().to_owned();
+        sandbox.run(&["report", &run]).code(0).says("All 2000 files were written");
+    }
 }
 
 #[test]
