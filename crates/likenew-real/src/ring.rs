@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use io_uring::types::{SubmitArgs, Timespec};
-use io_uring::{Builder, EnterFlags, IoUring, squeue};
+use io_uring::{Builder, EnterFlags, IoUring, cqueue, squeue};
 use likenew_core::units::Nanos;
 
 use crate::clock::Monotonic;
@@ -170,11 +170,26 @@ impl Ring {
         }
     }
 
-    /// Takes every completion that is there, as user data and answer.
+    /// Takes every completion that is there.
     #[inline]
-    pub(crate) fn completions(&mut self) -> impl ExactSizeIterator<Item = (u64, i32)> {
-        self.uring.completion().map(|entry| (entry.user_data(), entry.result()))
+    pub(crate) fn completions(&mut self) -> impl ExactSizeIterator<Item = Answer> {
+        self.uring.completion().map(|entry| Answer {
+            data: entry.user_data(),
+            result: entry.result(),
+            more: cqueue::more(entry.flags()),
+        })
     }
+}
+
+/// What the kernel says of one entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// The user data that the entry carried.
+    pub(crate) data: u64,
+    /// Bytes, or a negated error number.
+    pub(crate) result: i32,
+    /// Whether the same entry will be answered again.
+    pub(crate) more: bool,
 }
 
 /// The submission queue while entries are pushed. Dropping it shows them to the kernel.
@@ -222,7 +237,7 @@ mod tests {
             }
             assert_eq!((ring.unsent(), ring.completions().len()), (4, 0));
             ring.enter(4, Nanos::NEVER, Monotonic::start()).unwrap();
-            assert_eq!(ring.completions().map(|(data, _)| data).collect::<Vec<_>>(), [1, 2, 3, 4]);
+            assert_eq!(ring.completions().map(|answer| answer.data).collect::<Vec<_>>(), [1, 2, 3, 4]);
             assert_eq!((ring.unsent(), ring.completions().len()), (0, 0));
         }
     }

@@ -21,11 +21,19 @@ use crate::clock::{Monotonic, sharpen_timers};
 use crate::flights::Flights;
 use crate::health::HealthSource;
 use crate::medium::{Medium, PUNCH, Spot};
-use crate::ring::Ring;
+use crate::ring::{Answer, Ring};
 use crate::workers::Workers;
 
 /// User data of the entry that waits for the clerks' bell; slots are far below.
 const BELL: u64 = u64::MAX;
+/// User data of the entry that the kernel answers at every pulse.
+const PULSE: u64 = u64::MAX - 1;
+/// A ring that beats by itself needs no timer for each wait that may be long: programming one costs a virtual machine
+/// several microseconds, which halved the rate of a fast device at depth 1.
+const PULSE_NS: u32 = 40_000_000;
+static PULSE_SPAN: types::Timespec = types::Timespec::new().nsec(PULSE_NS);
+/// A wait that ends later than this is ended by a pulse that comes first.
+const LONG: Nanos = Nanos(2 * PULSE_NS as u64);
 /// Clerks, threads for I/Os that need a directory, at most.
 const CLERKS_MAX: u32 = 4;
 /// Registration pins memory: more than this is left unregistered.
@@ -49,8 +57,21 @@ pub(crate) struct UringLane<M: Medium> {
     fixed_buffers: bool,
     fixed_file: bool,
     enabled: bool,
+    /// Whether the ring beats.
+    pulse: Pulse,
     /// No completion is reported earlier than one that was reported before it.
     last: Nanos,
+}
+
+/// What is known of the ring's own beat.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pulse {
+    /// It can be started.
+    Stopped,
+    /// The kernel wakes whoever waits every [`PULSE_NS`].
+    Beating,
+    /// This kernel has none (before Linux 6.4).
+    Unknown,
 }
 
 /// Threads for what can not be said in one entry, and the bell that they ring in the ring.
@@ -72,9 +93,9 @@ impl<M: Medium> UringLane<M> {
         length_max: u32,
     ) -> Result<Self, Fault> {
         let buffers = Buffers::map(depth, length_max)?;
-        // One more entry for the bell.
+        // Two more entries, for the bell and the pulse.
         let ring =
-            Ring::open(depth + 1).map_err(Fault::system("set up io_uring (--engine posix does without)"))?;
+            Ring::open(depth + 2).map_err(Fault::system("set up io_uring (--engine posix does without)"))?;
         // SAFETY: fields are dropped in order, so the buffers outlive the ring.
         let fixed_buffers =
             buffers.bytes() <= REGISTERED_BYTES_MAX && unsafe { ring.register_buffers(&buffers.vectors()) };
@@ -91,6 +112,7 @@ impl<M: Medium> UringLane<M> {
             fixed_buffers,
             fixed_file,
             enabled: false,
+            pulse: Pulse::Stopped,
             last: Nanos::ZERO,
         })
     }
@@ -155,17 +177,34 @@ impl<M: Medium> UringLane<M> {
             }
         }
         loop {
-            self.ring.enter(1, until, self.clock).map_err(ring_failed)?;
+            let timer = if self.is_long(until) { Nanos::NEVER } else { until };
+            self.ring.enter(1, timer, self.clock).map_err(ring_failed)?;
             if self.reap(done)? || self.clock.now() >= until {
                 return Ok(());
             }
         }
     }
 
+    /// Whether a pulse will come well before `until`; starts the pulse if it has stopped.
+    fn is_long(&mut self, until: Nanos) -> bool {
+        if self.pulse == Pulse::Stopped {
+            let entry = opcode::Timeout::new(&PULSE_SPAN)
+                .flags(types::TimeoutFlags::MULTISHOT)
+                .build()
+                .user_data(PULSE);
+            // SAFETY: the entry points to a static.
+            unsafe { self.ring.queue().push(&entry) };
+            self.pulse = Pulse::Beating;
+            // Whether this kernel has pulses is known when the entry is answered.
+            return false;
+        }
+        self.pulse == Pulse::Beating && until.since(self.clock.now()) > LONG
+    }
+
     /// Takes every completion that is there, and says whether there was any.
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>) -> Result<bool, Fault> {
-        let Self { ring, flights, medium, clock, .. } = self;
+        let Self { ring, flights, medium, clock, pulse, .. } = self;
         let entries = ring.completions();
         if entries.len() == 0 {
             return Ok(false);
@@ -173,13 +212,18 @@ impl<M: Medium> UringLane<M> {
         let first = done.len();
         let at = clock.now();
         let (mut rung, mut refused) = (false, false);
-        for (data, answer) in entries {
-            if data == BELL {
-                rung = true;
+        for Answer { data, result, more } in entries {
+            match data {
+                BELL => rung = true,
+                PULSE if result == -libc::EINVAL => *pulse = Pulse::Unknown,
+                PULSE if !more => *pulse = Pulse::Stopped,
+                _ => {}
+            }
+            if data >= PULSE {
                 continue;
             }
             let slot = Slot(data as u32);
-            let (io, outcome) = flights.end(slot, answer);
+            let (io, outcome) = flights.end(slot, result);
             medium.ended(&io, outcome);
             refused |= matches!(outcome, Outcome::Error(_));
             done.push(Completion { slot, at, outcome });
@@ -187,7 +231,9 @@ impl<M: Medium> UringLane<M> {
         if rung || refused {
             self.reap_rare(done, first, rung)?;
         }
-        self.last = done.last().map_or(at, |completion| completion.at);
+        if let Some(last) = done[first..].last() {
+            self.last = last.at;
+        }
         Ok(done.len() > first)
     }
 
