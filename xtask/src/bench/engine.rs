@@ -68,13 +68,15 @@ fn compare(what: &str, drive: &mut dyn Drive, path: &Path, options: &Options) ->
         "On {what}: likenew / fio, median [lowest … highest] of {} pairs of {} s",
         options.pairs, options.seconds
     );
-    println!("Agreement (goal 0.97 … 1.03)");
+    println!("Agreement (goal 0.97 … 1.03), beside the bandwidth of fio against itself");
     for case in agreement_cases().filter(|case| case.to_string().contains(&options.only)) {
         let pairs = pairs(drive, path, &case, options, Setting::default())?;
+        let control = fio_pairs(path, &case, options)?;
         println!(
-            "  {case}  bandwidth {}   mean latency {}",
+            "  {case}  bandwidth {}   mean latency {}   fio / fio {}",
             ratio(&pairs, |measured| measured.bytes_per_s),
-            ratio(&pairs, |measured| measured.latency_ns_mean)
+            ratio(&pairs, |measured| measured.latency_ns_mean),
+            ratio(&control, |measured| measured.bytes_per_s)
         );
     }
     println!("Cost, every sample recorded");
@@ -131,6 +133,12 @@ fn pairs(
         pairs.push((ours, theirs));
     }
     Ok(pairs)
+}
+
+/// Pairs of fio with itself: what the machine alone makes of a ratio.
+fn fio_pairs(path: &Path, case: &Case, options: &Options) -> anyhow::Result<Vec<(Measured, Measured)>> {
+    let once = || fio::run(path, case, options.seconds, Setting::default());
+    (0..options.pairs).map(|_| Ok((once()?, once()?))).collect()
 }
 
 fn ratio(pairs: &[(Measured, Measured)], of: impl Fn(&Measured) -> f64) -> String {
