@@ -18,7 +18,7 @@ fn a_folder_is_measured_and_nothing_is_left_behind() {
     let document = sandbox.run(&bench(".", &["--json", "-"])).code(0).json();
     assert_eq!(document["tables"]["results"].as_array().unwrap().len(), 8);
     assert!(document["instrument"]["calibration"]["nop_iops"].as_f64().unwrap() > 1e5);
-    let fill = ["fill", ".", "--files", "20", "--file-size", "1MiB", "--json", "-"];
+    let fill = ["fill", ".", "--files", "20", "--file-size", "1MiB", "--reserve", "64MiB", "--json", "-"];
     let ran = sandbox.run(&fill);
     assert_eq!(ran.json()["tables"]["files"].as_array().unwrap().len(), 20);
     assert_eq!(names(&sandbox.work()), ["photo.raw"]);
@@ -49,7 +49,18 @@ fn sixteen_threads_measure_one_folder() {
 
 /// Starts a fill that takes long and waits until it has written something.
 fn start_filling(sandbox: &Sandbox) -> std::process::Child {
-    let child = sandbox.start(&["fill", ".", "--files", "2000", "--file-size", "1MiB", "--depth", "1"]);
+    let child = sandbox.start(&[
+        "fill",
+        ".",
+        "--files",
+        "2000",
+        "--file-size",
+        "1MiB",
+        "--depth",
+        "1",
+        "--reserve",
+        "64MiB",
+    ]);
     let (began, scratch) = (Instant::now(), sandbox.work().join("likenew-scratch"));
     while !scratch.is_dir() || names(&scratch).len() < 3 {
         assert!(began.elapsed() < Duration::from_secs(30), "nothing was written in half a minute");
