@@ -57,9 +57,18 @@ impl Failure {
         match self {
             Self::Usage(text) => format!("likenew: {text}\nFor all commands and flags: likenew --help"),
             Self::Refused(text) => format!("likenew: refused for safety: {text}"),
-            Self::Other(error) => format!("likenew: {error:#}"),
+            Self::Other(error) => format!("likenew: {}", with_causes(error)),
         }
     }
+}
+
+/// An error and its causes, each said once: many errors already end with their cause.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+        cause if said.contains(&cause) => said,
+        cause if said.is_empty() => cause,
+        cause => format!("{said}: {cause}"),
+    })
 }
 
 impl From<Fault> for Failure {

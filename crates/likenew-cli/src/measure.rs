@@ -55,15 +55,18 @@ pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure>
     // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back.
     drop(drive);
     let findings = procedure.judge(&evidence);
-    if let Some(run) = &archive {
-        run.conclude(&findings).map_err(anyhow::Error::new)?;
+    // What was measured is shown even where it could not be kept.
+    let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
+    if let (Some(run), Ok(())) = (&archive, &kept) {
         anstream::eprintln!("The run is kept in {}.", run.path().display());
     }
     let found = findings.found_problem();
     if !evidence.segments.is_empty() {
         output::put(vec![document(&evidence, findings, instrument)], &how.output)?;
     }
-    Ok(said(end?, found))
+    let exit = said(end?, found);
+    kept.map_err(anyhow::Error::new)?;
+    Ok(exit)
 }
 
 /// A report's document from evidence and what was concluded from it.

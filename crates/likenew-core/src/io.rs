@@ -144,6 +144,21 @@ impl Outcome {
             Self::Error(_) => 0,
         }
     }
+
+    /// Whether it says something of the place that was addressed (short, or EIO, EILSEQ, ENODATA, EREMOTEIO, ETIMEDOUT, as
+    /// Linux's block layer answers for a medium) rather than of the way there: a full file system, a drive that is gone.
+    pub fn is_about_the_medium(self) -> bool {
+        const EIO: i32 = 5;
+        const ENODATA: i32 = 61;
+        const EILSEQ: i32 = 84;
+        const ETIMEDOUT: i32 = 110;
+        const EREMOTEIO: i32 = 121;
+        match self {
+            Self::Done => false,
+            Self::Short(_) => true,
+            Self::Error(errno) => [EIO, ENODATA, EILSEQ, ETIMEDOUT, EREMOTEIO].contains(&errno),
+        }
+    }
 }
 
 /// The end of one accepted I/O.

@@ -33,7 +33,7 @@ pub struct Segment {
     pub gigabytes: Windows,
     /// The slowest I/Os, slowest first; at most [`Segment::SLOWEST_MAX`].
     pub slowest: Vec<Sample>,
-    /// The first I/Os that the drive refused; at most [`Segment::REFUSED_MAX`]. All are counted in the tallies.
+    /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted in the tallies.
     pub refused: Vec<Sample>,
     /// Before the first I/O.
     pub health_before: Health,
@@ -161,8 +161,10 @@ impl Recorder for SegmentRecorder {
             self.gigabytes.add(self.bytes, bytes, latency, sample.done);
             self.bytes += bytes;
             self.slowest.add(sample, latency);
-            if let Outcome::Error(errno) = sample.outcome {
-                flow = self.refuse(sample, errno);
+            match sample.outcome {
+                Outcome::Done => {}
+                Outcome::Short(_) => self.keep_refused(sample),
+                Outcome::Error(errno) => flow = self.refuse(sample, errno),
             }
         }
         flow
@@ -176,14 +178,19 @@ impl Recorder for SegmentRecorder {
 impl SegmentRecorder {
     #[cold]
     fn refuse(&mut self, sample: &Sample, errno: i32) -> ControlFlow<Stop> {
-        if self.refused.len() < Segment::REFUSED_MAX {
-            self.refused.push(*sample);
-        }
+        self.keep_refused(sample);
         self.errors_left = self.errors_left.saturating_sub(1);
-        if self.errors_left == 0 || !is_about_the_medium(errno) {
+        if self.errors_left == 0 || !sample.outcome.is_about_the_medium() {
             return ControlFlow::Break(Stop::Failed { op: sample.op, offset: sample.offset, errno });
         }
         ControlFlow::Continue(())
+    }
+
+    #[cold]
+    fn keep_refused(&mut self, sample: &Sample) {
+        if self.refused.len() < Segment::REFUSED_MAX {
+            self.refused.push(*sample);
+        }
     }
 
     /// The records of all lanes as one segment.
@@ -227,17 +234,6 @@ impl SegmentRecorder {
         self.began = self.began.min(other.began);
         self.ended = self.ended.max(other.ended);
     }
-}
-
-/// Whether an error says something of the place that was addressed (EIO, EILSEQ, ENODATA, EREMOTEIO, ETIMEDOUT, as
-/// Linux's block layer answers for a medium) rather than of the drive as a whole.
-fn is_about_the_medium(errno: i32) -> bool {
-    const EIO: i32 = 5;
-    const ENODATA: i32 = 61;
-    const EILSEQ: i32 = 84;
-    const ETIMEDOUT: i32 = 110;
-    const EREMOTEIO: i32 = 121;
-    [EIO, ENODATA, EILSEQ, ETIMEDOUT, EREMOTEIO].contains(&errno)
 }
 
 /// The slowest samples so far. `floor` is the latency that a newcomer has to exceed once the list is full.
@@ -326,6 +322,10 @@ mod tests {
             assert!(recorder.record(&[sample(1, Outcome::Error(5))]).is_continue());
         }
         assert!(recorder.record(&[sample(1, Outcome::Error(5))]).is_break());
+        let mut recorder = SegmentRecorder::default();
+        recorder.begin(&workload(), Nanos::ZERO);
+        assert!(recorder.record(&[sample(1, Outcome::Short(512))]).is_continue());
+        assert_eq!(recorder.refused.len(), 1, "what was cut short is named, too");
         let mut recorder = SegmentRecorder::default();
         recorder.begin(&workload(), Nanos::ZERO);
         let failed = Stop::Failed { op: Op::Read, offset: 7, errno: 19 };

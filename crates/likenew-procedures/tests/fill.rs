@@ -2,7 +2,9 @@
 
 mod support;
 
+use likenew_core::io::Outcome;
 use likenew_core::procedure::{Procedure as _, Step};
+use likenew_core::sample::Sample;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
 use likenew_procedures::fill::{Fill, FillOptions};
@@ -94,6 +96,23 @@ fn an_interrupted_run_says_how_far_it_came() {
     let findings = fill.judge(&evidence);
     assert_eq!(standing(&findings, "All 50 files"), Some(Standing::Fails));
     assert_eq!(findings.tables["files"].len(), 12);
+}
+
+#[test]
+fn a_bad_medium_is_a_problem_and_a_full_file_system_is_none() {
+    for (errno, problem, words) in [(5, true, "The drive failed"), (28, false, "The system refused")] {
+        let (fill, mut evidence) = (fill(50), evidence(50 * 64 * MIB, true));
+        let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("nothing was written yet") };
+        let mut segment = segment(&workload, Nanos::ZERO, &steady(75e6));
+        let mut refused = Sample { outcome: Outcome::Error(errno), ..segment.slowest[0] };
+        refused.offset = 4096;
+        segment.tallies[0].add(&refused);
+        segment.refused.push(refused);
+        evidence.segments.push(segment);
+        let findings = fill.judge(&evidence);
+        assert_eq!(standing(&findings, words), Some(Standing::Holds));
+        assert_eq!(findings.found_problem(), problem);
+    }
 }
 
 #[test]

@@ -93,3 +93,39 @@ fn the_device_below_is_read_and_never_written() {
     sandbox.run(&["bench", &ext4.device, "--op", "write"]).code(3).says("block device");
     sandbox.run(&["fill", &ext4.device]).code(3).says("nothing was changed");
 }
+
+/// A tmpfs of so many KiB, mounted for as long as this lives.
+struct Tmpfs(PathBuf);
+
+impl Tmpfs {
+    fn mount(sandbox: &Sandbox, kib: u32) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("not root: no file system can be mounted, so this test shows nothing");
+            return None;
+        }
+        let point = sandbox.work().join("tmpfs");
+        std::fs::create_dir(&point).unwrap();
+        system(
+            "mount",
+            &["-t", "tmpfs", "-o", &format!("size={kib}k"), "likenew-test", point.to_str().unwrap()],
+        );
+        Some(Self(point))
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_drive_that_has_no_room_for_the_run_folder_is_measured_all_the_same() {
+    let sandbox = Sandbox::new();
+    let Some(full) = Tmpfs::mount(&sandbox, 32) else { return };
+    let archive = full.0.to_str().unwrap();
+    let ran = sandbox.run(&["fill", "sim:tiny-flash", "--files", "200", "--archive", archive]);
+    ran.code(1).says("files");
+    assert!(ran.stdout().contains("How fast was each file?"), "{}", ran.stdout());
+    assert_eq!(ran.stderr().matches("No space left").count(), 1, "{}", ran.stderr());
+}
