@@ -1,0 +1,194 @@
+//! A flash drive as its file describes it.
+
+use likenew_core::units::Nanos;
+
+use super::{Identity, RATE, finish, span};
+use crate::error::SimError;
+use crate::flash::die_set::DIES_MAX;
+use crate::flash::flash_parameters::FlashParameters;
+use crate::flash::ftl::FtlGeometry;
+use crate::flash::nand::NandParameters;
+use crate::host_link::LinkParameters;
+use crate::section::{Section, Sourced};
+
+/// How a flash drive is built, and how it is used before it counts as used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlashModel {
+    /// The mechanism.
+    pub parameters: FlashParameters,
+    /// Bytes of flash for user data and spare together.
+    pub physical_bytes: u64,
+    /// A used drive was overwritten at random, without TRIM, for this share of what it holds.
+    pub overwritten_share: f64,
+}
+
+/// Flash pages of the map that are supported: with more, the maps alone would take 8 GiB of memory.
+const FLASH_PAGES_MAX: u64 = 1 << 30;
+
+struct Firmware {
+    read_command: Nanos,
+    write_command: Nanos,
+    other_command: Nanos,
+    buffer_bytes: u64,
+    page_bytes: u32,
+    free_blocks_min: u32,
+    idle_after: Nanos,
+    idle_free_blocks: u32,
+    trims: bool,
+}
+
+fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
+    Ok(Firmware {
+        read_command: span(section, "read_command_ns")?,
+        write_command: span(section, "write_command_ns")?,
+        other_command: span(section, "other_command_ns")?,
+        buffer_bytes: section.whole("buffer_bytes", 512..=1 << 32)?,
+        page_bytes: section.count("map_page_bytes", 512..=65_536)?,
+        free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
+        idle_after: span(section, "idle_after_ns")?,
+        idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
+        trims: section.truth("trims")?,
+    })
+}
+
+/// The chips in the terms of their data sheets.
+struct Chips {
+    channels: u32,
+    dies_per_channel: u32,
+    planes: u32,
+    blocks_per_plane: u32,
+    pages_per_block: u32,
+    page_bytes: u32,
+    page_spare_bytes: u32,
+    pages_per_program: u32,
+    read: Nanos,
+    program: Nanos,
+    erase: Nanos,
+    channel_bytes_per_s: u64,
+    programs_max: u32,
+}
+
+fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
+    let chips = Chips {
+        channels: section.count("channels", 1..=64)?,
+        dies_per_channel: section.count("dies_per_channel", 1..=64)?,
+        planes: section.count("planes", 1..=16)?,
+        blocks_per_plane: section.count("blocks_per_plane", 4..=1_000_000)?,
+        pages_per_block: section.count("pages_per_block", 1..=16_384)?,
+        page_bytes: section.count("page_bytes", 512..=65_536)?,
+        page_spare_bytes: section.count("page_spare_bytes", 0..=16_384)?,
+        pages_per_program: section.count("pages_per_program", 1..=16)?,
+        read: span(section, "read_ns")?,
+        program: span(section, "program_ns")?,
+        erase: span(section, "erase_ns")?,
+        channel_bytes_per_s: section.whole("channel_bytes_per_s", RATE)?,
+        programs_max: section.count("programs_max", 1..=DIES_MAX)?,
+    };
+    let dies = chips.channels * chips.dies_per_channel;
+    if dies > DIES_MAX {
+        let why =
+            format!("nand.channels × nand.dies_per_channel is {dies}: at most {DIES_MAX} dies are supported");
+        return Err(section.error(why));
+    }
+    Ok(chips)
+}
+
+pub(super) fn read(
+    root: &mut Section<'_>,
+    identity: &Identity,
+    link: LinkParameters,
+    sources: &mut Vec<Sourced>,
+) -> Result<FlashModel, SimError> {
+    let firmware = finish(root.section("firmware")?, sources, read_firmware)?;
+    let nand = root.section("nand")?;
+    let site = nand.site();
+    let chips = finish(nand, sources, read_chips)?;
+    let overwritten_share =
+        finish(root.section("used")?, sources, |section| section.number("overwritten_share", 0.0..=100.0))?;
+    build_flash(identity, link, &firmware, &chips, overwritten_share).map_err(|why| site.error(why))
+}
+
+/// Brings the terms of the data sheets into those of the mechanism, whose pages are units of the map.
+fn build_flash(
+    identity: &Identity,
+    link: LinkParameters,
+    firmware: &Firmware,
+    chips: &Chips,
+    overwritten_share: f64,
+) -> Result<FlashModel, String> {
+    let page = firmware.page_bytes;
+    check_sizes(identity, page, chips.page_bytes)?;
+    let pages_per_page = chips.page_bytes / page;
+    let row_pages = chips.planes * pages_per_page;
+    let block_pages = u64::from(chips.pages_per_block) * u64::from(row_pages);
+    let dies = chips.channels * chips.dies_per_channel;
+    let pages = u64::from(dies) * u64::from(chips.blocks_per_plane) * block_pages;
+    let user_pages = identity.capacity_bytes / u64::from(page);
+    if pages > FLASH_PAGES_MAX || user_pages >= pages {
+        return Err(format!(
+            "{pages} flash pages of {page} bytes for {user_pages} user pages: there have to be more flash pages than user pages, and at most {FLASH_PAGES_MAX}"
+        ));
+    }
+    let ftl = FtlGeometry {
+        dies,
+        blocks_per_die: chips.blocks_per_plane,
+        pages_per_block: u32::try_from(block_pages).expect("at most 2³⁰ pages"),
+        row_pages,
+        unit_pages: row_pages * chips.pages_per_program,
+        user_pages: u32::try_from(user_pages).expect("fewer than 2³⁰ pages"),
+        free_blocks_min: firmware.free_blocks_min,
+    };
+    ftl.check()?;
+    let buffer_pages = u32::try_from(firmware.buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
+    if buffer_pages < 2 * ftl.unit_pages {
+        return Err(format!(
+            "firmware.buffer_bytes is {}: it has to hold two program units of {} bytes",
+            firmware.buffer_bytes,
+            u64::from(ftl.unit_pages) * u64::from(page)
+        ));
+    }
+    let wire_bytes = u64::from(chips.page_bytes + chips.page_spare_bytes) / u64::from(pages_per_page);
+    let nand = NandParameters {
+        channels: chips.channels,
+        dies_per_channel: chips.dies_per_channel,
+        read: chips.read,
+        program: chips.program,
+        erase: chips.erase,
+        page_transfer: crate::timeline::transfer_time(wire_bytes, chips.channel_bytes_per_s),
+        programs_max: chips.programs_max,
+    };
+    let parameters = FlashParameters {
+        link,
+        read_command: firmware.read_command,
+        write_command: firmware.write_command,
+        other_command: firmware.other_command,
+        sector_bytes: identity.sector_bytes,
+        page_bytes: page,
+        buffer_pages,
+        ftl,
+        nand,
+        idle_after: firmware.idle_after,
+        idle_free_blocks: firmware.idle_free_blocks,
+        trims: firmware.trims,
+    };
+    Ok(FlashModel { parameters, physical_bytes: pages * u64::from(page), overwritten_share })
+}
+
+fn check_sizes(identity: &Identity, page: u32, chip_page: u32) -> Result<(), String> {
+    let sector = identity.sector_bytes;
+    if !page.is_multiple_of(sector) || page / sector > 64 {
+        return Err(format!("firmware.map_page_bytes is {page}: it takes 1 to 64 sectors of {sector} bytes"));
+    }
+    if !chip_page.is_multiple_of(page) {
+        return Err(format!(
+            "nand.page_bytes is {chip_page}: it takes a multiple of firmware.map_page_bytes, {page}"
+        ));
+    }
+    if !identity.capacity_bytes.is_multiple_of(u64::from(page)) {
+        return Err(format!(
+            "identity.capacity_bytes is {}: it takes a multiple of firmware.map_page_bytes, {page}",
+            identity.capacity_bytes
+        ));
+    }
+    Ok(())
+}

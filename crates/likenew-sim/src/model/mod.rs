@@ -1,0 +1,139 @@
+//! A drive model as its file describes it: identity, advertised figures and the parameters of its mechanism.
+
+use likenew_core::units::Nanos;
+
+use crate::disk::disk_parameters::DiskParameters;
+use crate::error::SimError;
+use crate::host_link::LinkParameters;
+use crate::section::{Section, Sourced, Text};
+
+mod disk;
+mod flash;
+
+pub use flash::FlashModel;
+
+/// What the maker or a reviewer says of a new drive; never used by the simulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Advertised {
+    /// Sequential read, bytes per second.
+    pub read_bytes_per_s: Option<u64>,
+    /// Sequential write, bytes per second.
+    pub write_bytes_per_s: Option<u64>,
+    /// Random 4 KiB reads per second.
+    pub random_read_iops: Option<u64>,
+    /// Random 4 KiB writes per second.
+    pub random_write_iops: Option<u64>,
+}
+
+/// The mechanism of a drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mechanism {
+    /// Flash chips.
+    Flash(FlashModel),
+    /// Platters.
+    Disk(DiskParameters),
+}
+
+/// A drive model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Maker and model.
+    pub model: String,
+    /// Such as `50 nm MLC flash`.
+    pub technology: String,
+    /// Bytes that the host can address.
+    pub capacity_bytes: u64,
+    /// Smallest unit of address.
+    pub sector_bytes: u32,
+    /// What others say of it.
+    pub advertised: Advertised,
+    /// How it works.
+    pub mechanism: Mechanism,
+    /// Every value of the file with its source.
+    pub sources: Vec<Sourced>,
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+const RATE: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
+
+struct Identity {
+    model: String,
+    technology: String,
+    capacity_bytes: u64,
+    sector_bytes: u32,
+}
+
+impl Model {
+    /// Reads the text of a drive's file; `file` names it in messages.
+    ///
+    /// # Errors
+    /// The text is no TOML, has an unknown or missing key, a value out of its range or without a source, or describes
+    /// a drive that can not be built. The error names file, line, key, what was found and what is allowed.
+    pub fn parse(file: &str, text: &str) -> Result<Self, SimError> {
+        let mut sources = Vec::new();
+        let mut root = Section::parse(Text { file, text })?;
+        let kind = root.word("kind", &["flash", "disk"])?;
+        let identity = finish(root.section("identity")?, &mut sources, read_identity)?;
+        let advertised = finish(root.section("advertised")?, &mut sources, read_advertised)?;
+        let link = finish(root.section("link")?, &mut sources, read_link)?;
+        let mechanism = if kind == "flash" {
+            Mechanism::Flash(flash::read(&mut root, &identity, link, &mut sources)?)
+        } else {
+            Mechanism::Disk(disk::read(&mut root, &identity, link, &mut sources)?)
+        };
+        root.finish()?;
+        let Identity { model, technology, capacity_bytes, sector_bytes } = identity;
+        Ok(Self { model, technology, capacity_bytes, sector_bytes, advertised, mechanism, sources })
+    }
+}
+
+/// Reads a table completely: keys that `read` does not take are refused.
+fn finish<'a, T>(
+    mut section: Section<'a>,
+    sources: &mut Vec<Sourced>,
+    read: impl FnOnce(&mut Section<'a>) -> Result<T, SimError>,
+) -> Result<T, SimError> {
+    let value = read(&mut section)?;
+    sources.extend(section.finish()?);
+    Ok(value)
+}
+
+fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
+    let identity = Identity {
+        model: section.line("model")?,
+        technology: section.line("technology")?,
+        capacity_bytes: section.whole("capacity_bytes", 1 << 20..=1 << 44)?,
+        sector_bytes: section.count("sector_bytes", 512..=4096)?,
+    };
+    if !identity.sector_bytes.is_power_of_two() {
+        let found = identity.sector_bytes;
+        return Err(section.error(format!("identity.sector_bytes is {found}: it takes a power of two")));
+    }
+    if !identity.capacity_bytes.is_multiple_of(u64::from(identity.sector_bytes)) {
+        let why = "identity.capacity_bytes is no multiple of identity.sector_bytes";
+        return Err(section.error(why));
+    }
+    Ok(identity)
+}
+
+fn read_advertised(section: &mut Section<'_>) -> Result<Advertised, SimError> {
+    const IOPS: std::ops::RangeInclusive<u64> = 1..=100_000_000;
+    Ok(Advertised {
+        read_bytes_per_s: section.whole_or_none("read_bytes_per_s", RATE)?,
+        write_bytes_per_s: section.whole_or_none("write_bytes_per_s", RATE)?,
+        random_read_iops: section.whole_or_none("random_read_iops", IOPS)?,
+        random_write_iops: section.whole_or_none("random_write_iops", IOPS)?,
+    })
+}
+
+fn read_link(section: &mut Section<'_>) -> Result<LinkParameters, SimError> {
+    Ok(LinkParameters {
+        bytes_per_s: section.whole("bytes_per_s", RATE)?,
+        duplex: section.truth("duplex")?,
+        command_slots: section.count("command_slots", 1..=65_535)?,
+    })
+}
+
+fn span(section: &mut Section<'_>, key: &'static str) -> Result<Nanos, SimError> {
+    section.whole(key, 0..=10 * SECOND_NS).map(Nanos)
+}
