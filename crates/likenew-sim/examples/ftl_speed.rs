@@ -4,7 +4,8 @@
 
 use std::time::Instant;
 
-use likenew_sim::flash::ftl::{Ftl, FtlGeometry};
+use likenew_sim::flash::page_map::{FtlGeometry, PageMap};
+use likenew_sim::flash::translation_layer::{Todo, TranslationLayer as _};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -28,17 +29,21 @@ fn report(blocks_per_die: u32) {
         unit_pages: 1,
         user_pages,
         free_blocks_min: 2,
+        idle_free_blocks: 0,
     };
+    let mut todo = Todo::default();
     let start = Instant::now();
-    let mut ftl = Ftl::new(geometry);
+    let mut ftl = PageMap::new(geometry);
     (0..user_pages).for_each(|page| {
-        ftl.write(page, page % 40);
+        ftl.write(page, 1, page % 40, &mut todo);
+        todo.forget_works();
     });
     let fill = start.elapsed().as_secs_f64();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut write = |ftl: &mut Ftl, count: u32| {
+    let mut write = |ftl: &mut PageMap, count: u32| {
         (0..count).for_each(|step| {
-            ftl.write(random.random_range(0..user_pages), step % 40);
+            ftl.write(random.random_range(0..user_pages), 1, step % 40, &mut todo);
+            todo.forget_works();
         });
     };
     write(&mut ftl, 2 * user_pages);
@@ -46,7 +51,7 @@ fn report(blocks_per_die: u32) {
     let start = Instant::now();
     write(&mut ftl, WRITES);
     let seconds = start.elapsed().as_secs_f64();
-    let programmed = ftl.counts().programmed_pages - before.programmed_pages;
+    let programmed = ftl.counts().programmed - before.programmed;
     println!(
         "{:>10.2e} {fill:>12.3} {:>10.1} {:>14.2} {:>8.2}",
         f64::from(user_pages) * 4096.0,

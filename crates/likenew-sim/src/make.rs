@@ -8,6 +8,7 @@ use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::flash::flash_drive::FlashDrive;
 use crate::flash::flash_parameters::FlashParameters;
+use crate::flash::page_map::PageMap;
 use crate::model::{FlashModel, Mechanism, Model};
 use crate::sim_drive::SimDrive;
 use crate::spec::Spec;
@@ -22,9 +23,10 @@ pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
             let parameters =
                 FlashParameters { trims: spec.trim.unwrap_or(flash.parameters.trims), ..flash.parameters };
             let (fill, overwritten_share) = past(spec, flash);
-            let ftl = state::make(parameters.ftl, fill, overwritten_share);
+            let layer = PageMap::new(flash.map);
+            let layer = state::make(layer, parameters.nand.dies(), fill, overwritten_share);
             let facts = flash_facts(flash, &parameters, spec.state, fill, overwritten_share);
-            (Box::new(FlashDrive::new(parameters, ftl)), parameters.trims, facts)
+            (Box::new(FlashDrive::new(parameters, layer)), parameters.trims, facts)
         }
         Mechanism::Disk(parameters) => {
             (Box::new(DiskDrive::new(*parameters)), false, disk_facts(parameters, spec.state))
@@ -69,7 +71,7 @@ fn flash_facts(
     fill: f64,
     overwritten_share: f64,
 ) -> Facts {
-    let (ftl, nand) = (parameters.ftl, parameters.nand);
+    let (ftl, nand) = (flash.map, parameters.nand);
     let user = f64::from(ftl.user_pages) * f64::from(parameters.page_bytes);
     let physical = flash.physical_bytes as f64;
     let page = u64::from(parameters.page_bytes);

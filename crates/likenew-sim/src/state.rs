@@ -3,7 +3,7 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::flash::ftl::{Ftl, FtlGeometry};
+use crate::flash::translation_layer::{Todo, TranslationLayer};
 
 /// How a drive was treated before it is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,11 +28,11 @@ impl State {
 /// All aged drives have the same past.
 const SEED: u64 = 1;
 
-/// Makes a translation layer that holds the first `fill` share of its pages, written in order, and was then overwritten
-/// at random within them for `overwritten_share` of their number.
-pub(crate) fn make(geometry: FtlGeometry, fill: f64, overwritten_share: f64) -> Ftl {
-    let mut writer = Writer { ftl: Ftl::new(geometry), die: 0, left: geometry.unit_pages };
-    let filled = (f64::from(geometry.user_pages) * fill) as u32;
+/// Writes the first `fill` share of the pages of a translation layer in order, and overwrites as many as
+/// `overwritten_share` of them at random. All of it is data that does not compress.
+pub(crate) fn make<L: TranslationLayer>(layer: L, dies: u32, fill: f64, overwritten_share: f64) -> L {
+    let filled = (f64::from(layer.user_pages()) * fill) as u32;
+    let mut writer = Writer::new(layer, dies);
     (0..filled).for_each(|page| writer.write(page));
     if filled > 0 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
@@ -43,42 +43,63 @@ pub(crate) fn make(geometry: FtlGeometry, fill: f64, overwritten_share: f64) -> 
 }
 
 /// Writes pages as a drive without any time would: whole units, die by die.
-struct Writer {
-    ftl: Ftl,
+struct Writer<L> {
+    layer: L,
+    todo: Todo,
+    dies: u32,
     die: u32,
-    /// Pages that the unit on this die still takes.
+    /// What the unit on this die still takes.
     left: u32,
 }
 
-impl Writer {
+impl<L: TranslationLayer> Writer<L> {
+    fn new(layer: L, dies: u32) -> Self {
+        let left = layer.unit(0).size;
+        Self { layer, todo: Todo::default(), dies, die: 0, left }
+    }
+
     fn write(&mut self, page: u32) {
-        if self.left == 0 {
-            self.next_die();
+        let size = self.layer.size_max();
+        if let Some(die) = self.layer.die_for(page) {
+            self.layer.write(page, size, die, &mut self.todo);
+            self.layer.end_unit(die, &mut self.todo);
+        } else {
+            if self.left == 0 {
+                self.next_die();
+            }
+            self.left = self.left.saturating_sub(size);
+            self.layer.write(page, size, self.die, &mut self.todo);
+            if self.left == 0 {
+                self.layer.end_unit(self.die, &mut self.todo);
+            }
         }
-        self.left -= 1;
-        // How long collection takes does not matter in a past that has no time.
-        let _work = self.ftl.write(page, self.die);
+        // How long it takes does not matter in a past that has no time.
+        self.todo.forget_works();
     }
 
     fn next_die(&mut self) {
-        let dies = self.ftl.geometry().dies;
-        let round = (1..=dies).map(|step| (self.die + step) % dies);
+        let round = (1..=self.dies).map(|step| (self.die + step) % self.dies);
         self.die = round
             .into_iter()
-            .find(|die| self.ftl.accepts(*die))
+            .find(|die| self.layer.accepts(*die))
             .expect("a checked geometry always has a die with room");
-        self.left = self.ftl.geometry().unit_pages;
+        self.left = self.layer.unit(self.die).size;
     }
 
-    fn finish(mut self) -> Ftl {
-        let _work = self.ftl.pad(self.die);
-        self.ftl
+    fn finish(mut self) -> L {
+        self.layer.end_unit(self.die, &mut self.todo);
+        self.layer
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flash::page_map::{FtlGeometry, PageMap};
+
+    fn make(geometry: FtlGeometry, fill: f64, overwritten_share: f64) -> PageMap {
+        super::make(PageMap::new(geometry), geometry.dies, fill, overwritten_share)
+    }
 
     fn geometry() -> FtlGeometry {
         FtlGeometry {
@@ -89,13 +110,14 @@ mod tests {
             unit_pages: 4,
             user_pages: 3000,
             free_blocks_min: 2,
+            idle_free_blocks: 0,
         }
     }
 
     #[test]
     fn a_new_drive_holds_nothing_and_a_filled_one_its_share() {
         let new = make(geometry(), 0.0, 0.3);
-        assert_eq!((new.mapped_pages(), new.counts().programmed_pages), (0, 0));
+        assert_eq!((new.mapped_pages(), new.counts().programmed), (0, 0));
         let filled = make(geometry(), 0.5, 0.0);
         assert_eq!((filled.mapped_pages(), filled.counts().host_pages), (1500, 1500));
         assert!(filled.find(1499).is_some() && filled.find(1500).is_none());

@@ -54,7 +54,7 @@ fn spare_is_told_in_both_conventions() {
 fn data_sheet_terms_become_the_terms_of_the_map() {
     let entry = catalog().iter().find(|entry| entry.name == "tlc-nvme-1tb").unwrap();
     let Mechanism::Flash(flash) = entry.model.mechanism else { panic!("it is flash") };
-    let ftl = flash.parameters.ftl;
+    let ftl = flash.map;
     assert_eq!((ftl.row_pages, ftl.unit_pages, ftl.pages_per_block), (8, 24, 1152 * 8));
     assert_eq!(flash.parameters.nand.page_transfer.0, (16_384 + 2048) / 4 * 1_000_000_000 / 450_000_000);
 }

@@ -12,8 +12,8 @@ use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 
 use super::flash_parameters::FlashParameters;
-use super::ftl::{Ftl, FtlCounts, Work};
 use super::nand::{Ended, Nand, NandEvent, ReadJob, Reader};
+use super::translation_layer::{Counts, Place, Todo, TranslationLayer};
 use super::write_buffer::{WriteBuffer, sector_mask};
 use crate::device::{Device, NO_IO, books};
 use crate::event_queue::EventQueue;
@@ -22,6 +22,7 @@ use crate::timeline::Timeline;
 
 /// Pages of a write that cross the link as one; other traffic gets its turn in between.
 const BURST_PAGES: u32 = 8;
+const SECOND_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy)]
 enum Event {
@@ -56,13 +57,14 @@ struct Request {
 }
 
 /// The drive.
-pub(crate) struct FlashDrive {
+pub(crate) struct FlashDrive<L> {
     parameters: FlashParameters,
     events: EventQueue<Event>,
     link: HostLink,
     firmware: Timeline,
     buffer: WriteBuffer,
-    ftl: Ftl,
+    layer: L,
+    todo: Todo,
     nand: Nand,
     /// By slot.
     requests: Vec<Request>,
@@ -79,13 +81,15 @@ pub(crate) struct FlashDrive {
     idle_check_due: bool,
     idle: bool,
     host_bytes_written: u64,
-    counts_when_opened: FtlCounts,
+    counts_when_opened: Counts,
+    /// The next second of the translation layer's clock.
+    next_second: Nanos,
 }
 
-impl FlashDrive {
+impl<L: TranslationLayer> FlashDrive<L> {
     /// A drive around a translation layer that may already have a past.
-    pub(crate) fn new(parameters: FlashParameters, ftl: Ftl) -> Self {
-        let unit = || Vec::with_capacity(parameters.ftl.unit_pages as usize);
+    pub(crate) fn new(parameters: FlashParameters, layer: L) -> Self {
+        let unit = || Vec::with_capacity(parameters.unit_pages as usize);
         Self {
             events: EventQueue::new(),
             link: HostLink::new(parameters.link),
@@ -105,8 +109,10 @@ impl FlashDrive {
             idle_check_due: false,
             idle: false,
             host_bytes_written: 0,
-            counts_when_opened: ftl.counts(),
-            ftl,
+            counts_when_opened: layer.counts(),
+            next_second: Nanos::ZERO,
+            layer,
+            todo: Todo::default(),
             parameters,
         }
     }
@@ -125,7 +131,7 @@ impl FlashDrive {
     fn happen(&mut self, event: Event, now: Nanos, done: &mut Vec<Completion>) {
         match event {
             Event::Command(slot) => self.command(slot, now),
-            Event::Arrived(slot, pages) => self.arrive(slot, pages, now),
+            Event::Arrived(slot, pages) => self.arrive(slot, pages, now, done),
             Event::Nand(event) => self.nand_happens(event, now),
             Event::Complete(slot) => self.end(slot, now, done),
             Event::IdleCheck => self.check_idle(now),
@@ -143,6 +149,7 @@ impl FlashDrive {
             Op::Trim => {
                 if self.parameters.trims {
                     self.trim(io.offset, u64::from(io.length));
+                    self.give_works(now);
                 }
                 self.events.push(now, Event::Complete(slot));
                 self.drain(now);
@@ -159,30 +166,29 @@ impl FlashDrive {
     fn read(&mut self, slot: u32, now: Nanos) {
         let request = &self.requests[slot as usize];
         let (io, pages) = (request.io, request.page_to_send..request.page_end);
-        let row_pages = self.parameters.ftl.row_pages;
         let mut ready_bytes = 0;
-        let mut open: Option<(u32, ReadJob)> = None;
+        let mut open: Option<(Place, ReadJob)> = None;
         for page in pages {
             let bytes = self.part(&io, page).1;
-            let flash_page = if self.buffer.holds(page) { None } else { self.ftl.find(page) };
-            let Some(flash_page) = flash_page else {
+            let place = if self.buffer.holds(page) { None } else { self.layer.find(page) };
+            let Some(place) = place else {
                 ready_bytes += u64::from(bytes);
                 continue;
             };
             match &mut open {
-                Some((in_row, job)) if *in_row / row_pages == flash_page / row_pages => {
-                    (job.pages, job.bytes) = (job.pages + 1, job.bytes + bytes);
+                Some((first, job)) if first.row == place.row => {
+                    (job.size, job.bytes) = (job.size + place.size, job.bytes + bytes);
                 }
                 _ => {
-                    let job = ReadJob { reader: Reader::Host(slot), pages: 1, bytes };
-                    if let Some((flash_page, job)) = open.replace((flash_page, job)) {
-                        self.nand.read(self.ftl.die_of(flash_page), job, now, &mut self.events);
+                    let job = read_job(Reader::Host(slot), &place, bytes);
+                    if let Some((place, job)) = open.replace((place, job)) {
+                        self.nand.read(place.die, job, now, &mut self.events);
                     }
                 }
             }
         }
-        if let Some((flash_page, job)) = open {
-            self.nand.read(self.ftl.die_of(flash_page), job, now, &mut self.events);
+        if let Some((place, job)) = open {
+            self.nand.read(place.die, job, now, &mut self.events);
         }
         if ready_bytes > 0 {
             self.reply(slot, ready_bytes, now);
@@ -220,36 +226,37 @@ impl FlashDrive {
         }
     }
 
-    fn arrive(&mut self, slot: u32, pages: u32, now: Nanos) {
+    fn arrive(&mut self, slot: u32, pages: u32, now: Nanos, done: &mut Vec<Completion>) {
         let Request { io, page_to_arrive: first, page_end, .. } = self.requests[slot as usize];
+        let size = self.layer.size(io.data);
         for page in first..first + pages {
             let (start, bytes) = self.part(&io, page);
             let sector = self.parameters.sector_bytes;
-            self.buffer.put(page, sector_mask(start / sector, (start + bytes) / sector));
+            self.buffer.put(page, sector_mask(start / sector, (start + bytes) / sector), size);
         }
         self.requests[slot as usize].page_to_arrive += pages;
-        if first + pages == page_end {
-            self.events.push(now, Event::Complete(slot));
-        }
         self.sending = false;
         self.drain(now);
         self.send(now);
+        if first + pages == page_end {
+            self.end(slot, now, done);
+        }
     }
 
     /// Gives what is due in the buffer to dies that have nothing to do.
     fn drain(&mut self, now: Nanos) {
         while let Some((slot, page)) = self.buffer.take_partial(self.idle) {
-            match self.ftl.find(page) {
+            match self.layer.find(page) {
                 None => self.buffer.complete(slot),
-                Some(flash_page) => {
-                    let job = ReadJob { reader: Reader::Fill(slot), pages: 1, bytes: 0 };
-                    self.nand.read(self.ftl.die_of(flash_page), job, now, &mut self.events);
+                Some(place) => {
+                    let job = read_job(Reader::Fill(slot), &place, 0);
+                    self.nand.read(place.die, job, now, &mut self.events);
                 }
             }
         }
-        let unit_pages = self.parameters.ftl.unit_pages;
-        while self.buffer.has_unit(unit_pages)
-            && let Some(die) = self.nand.next_idle(|die| self.ftl.accepts(die))
+        while let Some(page) = self.buffer.first_ready()
+            && let Some(die) = self.choose_die(page)
+            && self.buffer.has_unit(self.layer.unit(die).size)
         {
             self.program(die, now);
         }
@@ -258,22 +265,38 @@ impl FlashDrive {
         }
     }
 
+    /// The die that can take the page now.
+    fn choose_die(&self, page: u32) -> Option<u32> {
+        match self.layer.die_for(page) {
+            Some(die) => self.nand.may_program(die).then_some(die),
+            None => self.nand.next_idle(|die| self.layer.accepts(die)),
+        }
+    }
+
     fn program(&mut self, die: u32, now: Nanos) {
-        let unit_pages = self.parameters.ftl.unit_pages;
         let unit = &mut self.units[die as usize];
         assert!(unit.is_empty(), "an idle die programs nothing");
-        self.buffer.take_unit(unit_pages, unit);
-        let mut work = Work::NONE;
+        let program = self.layer.unit(die);
+        self.buffer.take_unit(program.size, unit);
         for slot in unit.iter() {
-            work.add(self.ftl.write(self.buffer.page(*slot), die));
+            let (page, size) = self.buffer.page(*slot);
+            self.layer.write(page, size, die, &mut self.todo);
         }
-        work.add(self.ftl.pad(die));
-        self.nand.program(die, unit_pages, work, now, &mut self.events);
+        self.layer.end_unit(die, &mut self.todo);
+        self.nand.program(die, program, now, &mut self.events);
+        self.give_works(now);
+    }
+
+    /// Hands the dies what the translation layer wants done.
+    fn give_works(&mut self, now: Nanos) {
+        for (die, work) in self.todo.take_works() {
+            self.nand.work(die, work, now, &mut self.events);
+        }
     }
 
     fn nand_happens(&mut self, event: NandEvent, now: Nanos) {
         match self.nand.happen(event, now, &mut self.events) {
-            Ended::Nothing => {}
+            Ended::Nothing => return,
             Ended::Read(ReadJob { reader: Reader::Host(slot), bytes, .. }) => {
                 self.reply(slot, u64::from(bytes), now);
             }
@@ -283,21 +306,20 @@ impl FlashDrive {
                     self.buffer.release(slot);
                 }
             }
+            Ended::Rest => {}
         }
         self.drain(now);
         self.send(now);
         if self.idle {
-            self.collect_ahead(now);
+            self.tend(now);
         }
     }
 
-    /// Lets every die that has nothing to do collect a block, as far as there is something to gain.
-    fn collect_ahead(&mut self, now: Nanos) {
+    /// Lets every die that has nothing to do look after itself, as far as there is something to gain.
+    fn tend(&mut self, now: Nanos) {
         for die in 0..self.parameters.nand.dies() {
-            if self.nand.is_idle(die)
-                && let Some(work) = self.ftl.collect_ahead(die, self.parameters.idle_free_blocks)
-            {
-                self.nand.collect(die, work, now, &mut self.events);
+            if self.nand.is_idle(die) && self.layer.tend(die, &mut self.todo) {
+                self.give_works(now);
             }
         }
     }
@@ -308,7 +330,7 @@ impl FlashDrive {
         let pages = offset.div_ceil(page_bytes)..(offset + length) / page_bytes;
         for page in pages {
             self.buffer.discard(page as u32);
-            self.ftl.trim(page as u32);
+            self.layer.trim(page as u32, &mut self.todo);
         }
     }
 
@@ -341,7 +363,7 @@ impl FlashDrive {
         }
         self.idle = true;
         self.drain(now);
-        self.collect_ahead(now);
+        self.tend(now);
     }
 
     /// The part of a page that an I/O covers: where it starts in the page, and how long it is, in bytes.
@@ -353,7 +375,7 @@ impl FlashDrive {
     }
 }
 
-impl Device for FlashDrive {
+impl<L: TranslationLayer> Device for FlashDrive<L> {
     fn announce_slots(&mut self, count: u32) {
         let empty = Request { io: NO_IO, bytes_left: 0, page_to_send: 0, page_to_arrive: 0, page_end: 0 };
         let count = self.requests.len().max(count as usize);
@@ -384,14 +406,24 @@ impl Device for FlashDrive {
 
     fn step(&mut self, done: &mut Vec<Completion>) {
         let (now, event) = self.events.pop().expect("a drive steps only when something is to happen");
+        if now >= self.next_second {
+            let second = now.0 / SECOND_NS;
+            self.layer.set_clock(second as i64);
+            self.next_second = Nanos((second + 1) * SECOND_NS);
+        }
         self.happen(event, now, done);
     }
 
     fn accounting(&self) -> Accounting {
-        let (counts, before) = (self.ftl.counts(), self.counts_when_opened);
-        let pages = counts.programmed_pages - before.programmed_pages;
-        let flash_bytes_programmed = pages * u64::from(self.parameters.page_bytes);
+        let (counts, before) = (self.layer.counts(), self.counts_when_opened);
+        let programmed = (counts.programmed - before.programmed) * u64::from(self.parameters.page_bytes);
+        let flash_bytes_programmed = programmed / u64::from(self.layer.size_max());
         let erases = counts.erases - before.erases;
-        books(self.host_bytes_written, flash_bytes_programmed, erases, self.ftl.free_blocks())
+        books(self.host_bytes_written, flash_bytes_programmed, erases, self.layer.free_blocks())
     }
+}
+
+/// Reads what a place holds, of which the host wants `bytes`.
+fn read_job(reader: Reader, place: &Place, bytes: u32) -> ReadJob {
+    ReadJob { reader, cell: place.cell, senses: 1, size: place.size, bytes }
 }

@@ -2,7 +2,6 @@
 
 use likenew_core::units::Nanos;
 
-use super::ftl::FtlGeometry;
 use super::nand::NandParameters;
 use crate::host_link::LinkParameters;
 
@@ -23,14 +22,12 @@ pub struct FlashParameters {
     pub page_bytes: u32,
     /// Pages in the write buffer.
     pub buffer_pages: u32,
-    /// The map.
-    pub ftl: FtlGeometry,
+    /// The largest program unit in pages.
+    pub unit_pages: u32,
     /// The chips.
     pub nand: NandParameters,
-    /// A drive without anything to do starts to collect after this long …
+    /// A drive without anything to do starts to look after itself after this long.
     pub idle_after: Nanos,
-    /// … until each die has so many erased blocks; none beyond the reserve if this is not above it.
-    pub idle_free_blocks: u32,
     /// Whether TRIM does anything.
     pub trims: bool,
 }

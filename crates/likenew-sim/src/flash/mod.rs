@@ -3,7 +3,8 @@
 pub(crate) mod die_set;
 pub(crate) mod flash_drive;
 pub mod flash_parameters;
-pub mod ftl;
 pub mod nand;
+pub mod page_map;
+pub mod translation_layer;
 mod victims;
 mod write_buffer;

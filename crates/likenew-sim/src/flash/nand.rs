@@ -1,21 +1,32 @@
 //! The flash chips in time: dies that read, program and erase, behind channels that move their pages.
 //!
-//! A die does one thing at a time; dies that share a channel take turns on it in the order in which they need it.
-//! A die prefers reads of the host to everything else, but lets other work through after
-//! a few of them. The number of dies that program at once may be limited, as power or firmware
-//! limits it; dies that want to program then wait in line.
+//! A die does one thing at a time. Reads of the host and programs of host data are timed one by one, transfers over the
+//! shared channel included. [`Work`] of a die (collection, merges, folding) is timed as one span that runs whenever the die
+//! has nothing else to do: a read waits for the end of the move that is under way and no longer, and goes before the
+//! rest; after a few reads in a row one move gets its turn. The moves of a span load the channel too: foreground transfers
+//! wait half a page on average where a channel also moves in the background, and a span lasts until its channel
+//! has moved everything. The number of dies that program at once may be limited, as power or firmware limits it.
 
 use std::collections::VecDeque;
 
 use likenew_core::units::Nanos;
 
 use super::die_set::DieSet;
-use super::ftl::Work;
+use super::translation_layer::{Cell, Unit, Work};
 use crate::event_queue::EventQueue;
-use crate::timeline::{Timeline, times};
+use crate::timeline::times;
 
-/// So many reads of a die overtake a program, a move or an erasure that waits for the same die.
+/// So many reads of a die overtake a move or an erasure that waits for the same die.
 const READS_IN_A_ROW_MAX: u32 = 8;
+
+/// How fast cells are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellTimes {
+    /// Array read of one row (tR).
+    pub read: Nanos,
+    /// Program of one unit (tPROG).
+    pub program: Nanos,
+}
 
 /// How many chips there are and how fast they are. Pages are units of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +35,16 @@ pub struct NandParameters {
     pub channels: u32,
     /// Dies on each channel.
     pub dies_per_channel: u32,
-    /// Array read of one row (tR).
-    pub read: Nanos,
-    /// Program of one unit (tPROG).
-    pub program: Nanos,
+    /// The cells as the chip is made for.
+    pub native: CellTimes,
+    /// The cells with one bit in each.
+    pub slc: CellTimes,
     /// Erasure of one block (tBERS).
     pub erase: Nanos,
     /// One page over the channel.
     pub page_transfer: Nanos,
+    /// The size of a page that is not compressed, in units of the translation layer.
+    pub page_size: u32,
     /// Dies that program at the same time at most.
     pub programs_max: u32,
 }
@@ -40,6 +53,18 @@ impl NandParameters {
     /// Dies of the drive.
     pub fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel
+    }
+
+    fn times(&self, cell: Cell) -> CellTimes {
+        match cell {
+            Cell::Native => self.native,
+            Cell::Slc => self.slc,
+        }
+    }
+
+    /// The time to move pages of this size in sum over a channel.
+    fn transfer(&self, size: u32) -> Nanos {
+        Nanos(self.page_transfer.0 * u64::from(size) / u64::from(self.page_size))
     }
 }
 
@@ -56,9 +81,12 @@ pub(crate) enum Reader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadJob {
     pub(crate) reader: Reader,
-    /// Pages that cross the channel.
-    pub(crate) pages: u32,
-    /// Bytes of them that the host wants.
+    pub(crate) cell: Cell,
+    /// The array is read so many times.
+    pub(crate) senses: u32,
+    /// Size of what crosses the channel.
+    pub(crate) size: u32,
+    /// Bytes of it that the host wants.
     pub(crate) bytes: u32,
 }
 
@@ -67,8 +95,12 @@ pub(crate) struct ReadJob {
 pub(crate) enum NandEvent {
     /// The array has been read; the pages can move.
     Sensed(u32),
-    /// The die is free again.
-    Finished(u32),
+    /// They have been moved.
+    Read(u32),
+    /// The unit is programmed.
+    Programmed(u32),
+    /// The die may have nothing left to do.
+    Rested(u32),
 }
 
 /// What came to an end for somebody else.
@@ -80,47 +112,48 @@ pub(crate) enum Ended {
     Read(ReadJob),
     /// The program of the unit that was given to this die.
     Program(u32),
-}
-
-#[derive(Clone, Copy)]
-enum Job {
-    Read(ReadJob),
-    Program,
-    Move { pages: u32, programs: bool },
-    Erase,
-}
-
-impl Job {
-    fn programs(self) -> bool {
-        matches!(self, Self::Program | Self::Move { programs: true, .. })
-    }
+    /// Everything that the die had to do.
+    Rest,
 }
 
 #[derive(Default)]
 struct Die {
-    job: Option<Job>,
     reads: VecDeque<ReadJob>,
+    reading: Option<ReadJob>,
     reads_in_a_row: u32,
-    /// Pages of the unit to program next.
-    unit: Option<u32>,
-    /// Collection that is still to be done after that.
-    debt: Work,
-    /// It stands in line to program, or has come to the head of it.
-    in_line: bool,
-    admitted: bool,
+    programming: bool,
+    /// What is left of the work at `work_from`; it runs since then unless the die reads or programs.
+    work: Nanos,
+    work_from: Nanos,
+    /// A read waits for a multiple of this.
+    work_step: Nanos,
+}
+
+impl Die {
+    fn is_idle(&self) -> bool {
+        !self.programming && self.reading.is_none() && self.work == Nanos::ZERO
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Channel {
+    /// When the last foreground transfer ends.
+    free: Nanos,
+    /// When everything is moved, the background included.
+    drained: Nanos,
 }
 
 /// All dies and channels.
 pub(crate) struct Nand {
     parameters: NandParameters,
     dies: Vec<Die>,
-    channels: Vec<Timeline>,
+    channels: Vec<Channel>,
     /// Dies with nothing to do.
     idle: DieSet,
     /// Where the search for the next idle die begins.
     cursor: u32,
+    /// Dies that program or have work.
     programs: u32,
-    line: VecDeque<u32>,
 }
 
 impl Nand {
@@ -129,27 +162,28 @@ impl Nand {
         (0..parameters.dies()).for_each(|die| idle.set(die, true));
         Self {
             dies: (0..parameters.dies()).map(|_| Die::default()).collect(),
-            channels: vec![Timeline::default(); parameters.channels as usize],
+            channels: vec![Channel::default(); parameters.channels as usize],
             idle,
             cursor: 0,
             programs: 0,
-            line: VecDeque::new(),
             parameters,
         }
     }
 
-    /// The next die, round robin, that has nothing to do and passes `fits`.
-    pub(crate) fn next_idle(&mut self, fits: impl Fn(u32) -> bool) -> Option<u32> {
+    /// The next die, round robin, that has nothing to do, may program, and passes `fits`.
+    #[inline]
+    pub(crate) fn next_idle(&self, fits: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.programs >= self.parameters.programs_max {
+            return None;
+        }
+        let dies = self.parameters.dies();
         let mut start = self.cursor;
-        let mut left = self.dies.len();
-        while left > 0 {
+        for _ in 0..dies {
             let die = self.idle.next_from(start)?;
             if fits(die) {
-                self.cursor = (die + 1) % self.dies.len() as u32;
                 return Some(die);
             }
-            start = (die + 1) % self.dies.len() as u32;
-            left -= 1;
+            start = if die + 1 == dies { 0 } else { die + 1 };
         }
         None
     }
@@ -157,6 +191,11 @@ impl Nand {
     /// Whether a die has nothing to do.
     pub(crate) fn is_idle(&self, die: u32) -> bool {
         self.idle.contains(die)
+    }
+
+    /// Whether a die has nothing to do and may program.
+    pub(crate) fn may_program(&self, die: u32) -> bool {
+        self.is_idle(die) && self.programs < self.parameters.programs_max
     }
 
     /// Queues a read of a die.
@@ -167,38 +206,81 @@ impl Nand {
         now: Nanos,
         events: &mut EventQueue<E>,
     ) {
-        self.dies[die as usize].reads.push_back(job);
-        self.go_on(die, now, events);
+        let place = &mut self.dies[die as usize];
+        place.reads.push_back(job);
+        if place.programming || place.reading.is_some() {
+            return;
+        }
+        let mut start = now;
+        if place.work > Nanos::ZERO {
+            let steps = (now - place.work_from).0.div_ceil(place.work_step.0);
+            let ran = Nanos((steps * place.work_step.0).min(place.work.0));
+            start = place.work_from + ran;
+            self.use_up(die, ran);
+        }
+        self.start_read(die, start, events);
     }
 
-    /// Gives an idle die a unit of `pages` to program, and collection to do after it.
+    /// Gives an idle die pages of this size in sum to program.
+    #[inline]
     pub(crate) fn program<E: From<NandEvent>>(
         &mut self,
         die: u32,
-        pages: u32,
-        then: Work,
+        unit: Unit,
         now: Nanos,
         events: &mut EventQueue<E>,
     ) {
+        let moved = self.transfer(die, unit.size, now);
         let place = &mut self.dies[die as usize];
-        assert!(place.unit.is_none() && place.debt == Work::NONE, "a unit goes to an idle die");
-        (place.unit, place.debt) = (Some(pages), then);
-        self.go_on(die, now, events);
+        assert!(place.is_idle(), "a unit goes to an idle die");
+        place.programming = true;
+        self.cursor = if die + 1 == self.parameters.dies() { 0 } else { die + 1 };
+        self.programs += 1;
+        self.idle.set(die, false);
+        events.push(moved + self.parameters.times(unit.cell).program, NandEvent::Programmed(die));
     }
 
-    /// Gives an idle die collection to do.
-    pub(crate) fn collect<E: From<NandEvent>>(
+    /// Gives a die work, which it does after what it is doing.
+    pub(crate) fn work<E: From<NandEvent>>(
         &mut self,
         die: u32,
         work: Work,
         now: Nanos,
         events: &mut EventQueue<E>,
     ) {
-        self.dies[die as usize].debt.add(work);
-        self.go_on(die, now, events);
+        let parameters = &self.parameters;
+        let moves = parameters.transfer(2 * work.moved);
+        let channel = &mut self.channels[(die % parameters.channels) as usize];
+        channel.drained = channel.drained.max(now) + moves;
+        let drained = channel.drained - now;
+        let programs = work.programs + work.slc_programs;
+        let steps = programs.max(work.rows + work.slc_rows).max(1);
+        let reads = times(parameters.native.read, work.rows) + times(parameters.slc.read, work.slc_rows);
+        let programming = times(parameters.native.program, work.programs)
+            + times(parameters.slc.program, work.slc_programs);
+        let copying = reads + moves + programming;
+        let span = (copying + times(parameters.erase, work.erases)).max(drained);
+        if span == Nanos::ZERO {
+            return;
+        }
+        let place = &mut self.dies[die as usize];
+        if !place.programming && place.work == Nanos::ZERO {
+            self.programs += 1;
+        }
+        if !place.programming && place.reading.is_none() {
+            place.work = place.work - (now - place.work_from).min(place.work);
+            place.work_from = now;
+        }
+        place.work += span;
+        place.work_step = Nanos((copying.0 / u64::from(steps)).max(1));
+        self.idle.set(die, false);
+        if !place.programming && place.reading.is_none() {
+            events.push(now + place.work, NandEvent::Rested(die));
+        }
     }
 
     /// Lets an event happen.
+    #[inline]
     pub(crate) fn happen<E: From<NandEvent>>(
         &mut self,
         event: NandEvent,
@@ -207,140 +289,90 @@ impl Nand {
     ) -> Ended {
         match event {
             NandEvent::Sensed(die) => {
-                self.transfer(die, now, events);
+                let job = self.dies[die as usize].reading.expect("what was sensed is being read");
+                let moved = self.transfer(die, job.size, now);
+                events.push(moved, NandEvent::Read(die));
                 Ended::Nothing
             }
-            NandEvent::Finished(die) => self.finish(die, now, events),
-        }
-    }
-
-    /// Starts the next job of a die that does nothing.
-    fn go_on<E: From<NandEvent>>(&mut self, die: u32, now: Nanos, events: &mut EventQueue<E>) {
-        if self.dies[die as usize].job.is_none()
-            && let Some((job, sensing)) = self.choose(die)
-        {
-            self.dies[die as usize].job = Some(job);
-            match job {
-                Job::Program => self.transfer(die, now, events),
-                Job::Erase => events.push(now + self.parameters.erase, NandEvent::Finished(die)),
-                Job::Read(_) | Job::Move { .. } => events.push(now + sensing, NandEvent::Sensed(die)),
+            NandEvent::Read(die) => {
+                let job = self.dies[die as usize].reading.take().expect("a read ends once");
+                self.go_on(die, now, events);
+                Ended::Read(job)
             }
-        }
-        let Die { job, unit, debt, .. } = &self.dies[die as usize];
-        self.idle.set(die, job.is_none() && unit.is_none() && *debt == Work::NONE);
-    }
-
-    /// The next job of a die and how long its array is read for it.
-    fn choose(&mut self, die: u32) -> Option<(Job, Nanos)> {
-        let place = &mut self.dies[die as usize];
-        let work_waits = place.unit.is_some() || place.debt != Work::NONE;
-        if (place.reads_in_a_row < READS_IN_A_ROW_MAX || !work_waits)
-            && let Some(read) = place.reads.pop_front()
-        {
-            place.reads_in_a_row += 1;
-            return Some((Job::Read(read), self.parameters.read));
-        }
-        if !work_waits {
-            return None;
-        }
-        let Some(chosen) = self.choose_work(die) else {
-            // It stands in line to program; reads may go on meanwhile.
-            let read = self.dies[die as usize].reads.pop_front()?;
-            return Some((Job::Read(read), self.parameters.read));
-        };
-        self.dies[die as usize].reads_in_a_row = 0;
-        Some(chosen)
-    }
-
-    fn choose_work(&mut self, die: u32) -> Option<(Job, Nanos)> {
-        let Die { unit, debt, .. } = self.dies[die as usize];
-        if (unit.is_some() || debt.programs > 0) && !self.may_program(die) {
-            return None;
-        }
-        let debt = &mut self.dies[die as usize].debt;
-        if unit.is_some() {
-            return Some((Job::Program, Nanos::ZERO));
-        }
-        if debt.pages > 0 {
-            // What is moved is spread evenly over the programs it completes.
-            let parts = debt.programs.max(1);
-            let (rows, pages) = (debt.rows.div_ceil(parts), debt.pages.div_ceil(parts));
-            let programs = debt.programs > 0;
-            *debt = Work {
-                rows: debt.rows - rows,
-                pages: debt.pages - pages,
-                programs: debt.programs.saturating_sub(1),
-                ..*debt
-            };
-            return Some((Job::Move { pages, programs }, times(self.parameters.read, rows)));
-        }
-        assert!(debt.erases > 0 && debt.programs == 0, "collection ends with its erasures");
-        debt.erases -= 1;
-        Some((Job::Erase, Nanos::ZERO))
-    }
-
-    /// Whether a die may program now; if not, it stands in line.
-    fn may_program(&mut self, die: u32) -> bool {
-        let place = &mut self.dies[die as usize];
-        if place.admitted {
-            place.admitted = false;
-            return true;
-        }
-        if self.programs < self.parameters.programs_max && self.line.is_empty() {
-            self.programs += 1;
-            return true;
-        }
-        if !place.in_line {
-            place.in_line = true;
-            self.line.push_back(die);
-        }
-        false
-    }
-
-    /// Moves the pages of the die's job over its channel, and programs them where it is a program.
-    fn transfer<E: From<NandEvent>>(&mut self, die: u32, now: Nanos, events: &mut EventQueue<E>) {
-        let place = &self.dies[die as usize];
-        let job = place.job.expect("a die that moves pages has a job");
-        let pages = match job {
-            Job::Read(read) => read.pages,
-            Job::Program => place.unit.expect("a program has a unit"),
-            // Out of the die for error correction, and in again.
-            Job::Move { pages, .. } => 2 * pages,
-            Job::Erase => unreachable!("an erasure moves no pages"),
-        };
-        let channel = &mut self.channels[(die % self.parameters.channels) as usize];
-        let moved = channel.reserve(now, times(self.parameters.page_transfer, pages));
-        let program = if job.programs() { self.parameters.program } else { Nanos::ZERO };
-        events.push(moved + program, NandEvent::Finished(die));
-    }
-
-    fn finish<E: From<NandEvent>>(&mut self, die: u32, now: Nanos, events: &mut EventQueue<E>) -> Ended {
-        let place = &mut self.dies[die as usize];
-        let job = place.job.take().expect("a die that finishes has a job");
-        let ended = match job {
-            Job::Read(read) => Ended::Read(read),
-            Job::Program => {
-                place.unit = None;
+            NandEvent::Programmed(die) => {
+                let place = &mut self.dies[die as usize];
+                place.programming = false;
+                self.programs -= u32::from(place.work == Nanos::ZERO);
+                self.go_on(die, now, events);
                 Ended::Program(die)
             }
-            Job::Move { .. } | Job::Erase => Ended::Nothing,
-        };
-        if job.programs() {
-            self.admit_next(now, events);
+            NandEvent::Rested(die) => self.rest(die, now),
         }
-        self.go_on(die, now, events);
-        ended
     }
 
-    /// Hands the right to program to the head of the line.
-    fn admit_next<E: From<NandEvent>>(&mut self, now: Nanos, events: &mut EventQueue<E>) {
-        let Some(next) = self.line.pop_front() else {
-            self.programs -= 1;
-            return;
-        };
-        let place = &mut self.dies[next as usize];
-        (place.in_line, place.admitted) = (false, true);
-        self.go_on(next, now, events);
+    /// Starts what a die does after a read or a program.
+    fn go_on<E: From<NandEvent>>(&mut self, die: u32, now: Nanos, events: &mut EventQueue<E>) {
+        let place = &mut self.dies[die as usize];
+        if !place.reads.is_empty() {
+            let mut start = now;
+            if place.work > Nanos::ZERO && place.reads_in_a_row >= READS_IN_A_ROW_MAX {
+                let step = place.work_step.min(place.work);
+                start = now + step;
+                place.reads_in_a_row = 0;
+                self.use_up(die, step);
+            }
+            return self.start_read(die, start, events);
+        }
+        place.reads_in_a_row = 0;
+        if place.work > Nanos::ZERO {
+            place.work_from = now;
+            events.push(now + place.work, NandEvent::Rested(die));
+        } else {
+            self.idle.set(die, true);
+        }
+    }
+
+    fn start_read<E: From<NandEvent>>(&mut self, die: u32, start: Nanos, events: &mut EventQueue<E>) {
+        let place = &mut self.dies[die as usize];
+        let job = place.reads.pop_front().expect("a read waits");
+        place.reading = Some(job);
+        place.reads_in_a_row += 1;
+        self.idle.set(die, false);
+        let sensing = times(self.parameters.times(job.cell).read, job.senses);
+        events.push(start + sensing, NandEvent::Sensed(die));
+    }
+
+    /// Does a part of the work of a die.
+    fn use_up(&mut self, die: u32, span: Nanos) {
+        let work = &mut self.dies[die as usize].work;
+        *work = *work - span;
+        self.programs -= u32::from(*work == Nanos::ZERO);
+    }
+
+    /// The work of a die may have come to its end; if a read came in between, it has not.
+    fn rest(&mut self, die: u32, now: Nanos) -> Ended {
+        let place = &mut self.dies[die as usize];
+        let runs = !place.programming && place.reading.is_none() && place.work > Nanos::ZERO;
+        if !runs || place.work_from + place.work > now {
+            return Ended::Nothing;
+        }
+        let left = place.work;
+        self.use_up(die, left);
+        self.idle.set(die, true);
+        Ended::Rest
+    }
+
+    /// Moves pages over the channel of a die; returns when they are there.
+    #[inline]
+    fn transfer(&mut self, die: u32, size: u32, now: Nanos) -> Nanos {
+        let span = self.parameters.transfer(size);
+        let page = self.parameters.page_transfer;
+        let channel = &mut self.channels[(die % self.parameters.channels) as usize];
+        let begin = channel.free.max(now);
+        let wait = if channel.drained > begin { Nanos(page.0 / 2) } else { Nanos::ZERO };
+        channel.free = begin + wait + span;
+        channel.drained = channel.drained.max(begin) + span;
+        channel.free
     }
 }
 

@@ -6,16 +6,21 @@ fn nand(channels: u32, dies_per_channel: u32, programs_max: u32) -> Nand {
     Nand::new(NandParameters {
         channels,
         dies_per_channel,
-        read: Nanos(50),
-        program: Nanos(900),
+        native: CellTimes { read: Nanos(50), program: Nanos(900) },
+        slc: CellTimes { read: Nanos(20), program: Nanos(300) },
+        page_size: 1,
         erase: Nanos(3000),
         page_transfer: Nanos(100),
         programs_max,
     })
 }
 
+const fn unit(size: u32) -> Unit {
+    Unit { cell: Cell::Native, size }
+}
+
 fn read(reader: u32) -> ReadJob {
-    ReadJob { reader: Reader::Host(reader), pages: 1, bytes: 4096 }
+    ReadJob { reader: Reader::Host(reader), cell: Cell::Native, senses: 1, size: 1, bytes: 4096 }
 }
 
 /// Lets everything happen; what ended for somebody, and the end of all.
@@ -34,7 +39,7 @@ fn run(nand: &mut Nand, events: &mut EventQueue<NandEvent>) -> (Vec<(u64, Ended)
 #[test]
 fn a_program_is_a_transfer_and_a_program_time() {
     let (mut nand, mut events) = (nand(1, 1, 1), EventQueue::new());
-    nand.program(0, 3, Work::NONE, Nanos(0), &mut events);
+    nand.program(0, unit(3), Nanos(0), &mut events);
     assert!(!nand.is_idle(0));
     assert_eq!(run(&mut nand, &mut events), (vec![(300 + 900, Ended::Program(0))], 1200));
     assert!(nand.is_idle(0));
@@ -62,60 +67,89 @@ fn one_die_reads_one_after_the_other() {
 #[test]
 fn collection_costs_what_its_parts_cost() {
     let (mut nand, mut events) = (nand(1, 1, 1), EventQueue::new());
-    let work = Work { rows: 3, pages: 5, programs: 2, erases: 1 };
-    nand.collect(0, work, Nanos(0), &mut events);
+    let work = Work { rows: 3, moved: 5, programs: 2, erases: 1, ..Work::NONE };
+    nand.work(0, work, Nanos(0), &mut events);
     let (ended, last) = run(&mut nand, &mut events);
-    assert_eq!((ended.len(), last), (0, 3 * 50 + 5 * 200 + 2 * 900 + 3000));
+    assert_eq!((ended, last), (vec![(last, Ended::Rest)], 3 * 50 + 5 * 200 + 2 * 900 + 3000));
     assert!(nand.is_idle(0));
 }
 
 #[test]
 fn a_read_overtakes_collection_but_not_what_is_under_way() {
     let (mut nand, mut events) = (nand(1, 1, 1), EventQueue::new());
-    let work = Work { rows: 2, pages: 2, programs: 2, erases: 0 };
-    nand.collect(0, work, Nanos(0), &mut events);
+    let work = Work { rows: 2, moved: 2, programs: 2, ..Work::NONE };
+    nand.work(0, work, Nanos(0), &mut events);
     nand.read(0, read(7), Nanos(10), &mut events);
-    let (ended, last) = run(&mut nand, &mut events);
-    assert_eq!(ended, [(1150 + 150, Ended::Read(read(7)))]);
-    assert_eq!(last, 2 * 1150 + 150);
+    let (ended, _) = run(&mut nand, &mut events);
+    assert_eq!(ended[0], (1150 + 150, Ended::Read(read(7))));
+    assert_eq!((ended.len(), ended[1]), (2, (2 * 1150 + 150, Ended::Rest)));
 }
 
 #[test]
 fn work_is_not_starved_by_reads() {
     let (mut nand, mut events) = (nand(1, 1, 1), EventQueue::new());
-    nand.read(0, read(0), Nanos(0), &mut events);
-    nand.program(0, 1, Work::NONE, Nanos(0), &mut events);
-    (1..100).for_each(|tag| nand.read(0, read(tag), Nanos(0), &mut events));
-    let (ended, _) = run(&mut nand, &mut events);
-    let position = ended.iter().position(|(_, end)| *end == Ended::Program(0));
-    assert_eq!(position, Some(READS_IN_A_ROW_MAX as usize));
-}
-
-#[test]
-fn so_many_dies_program_at_once_and_the_others_wait_in_line() {
-    let (mut nand, mut events) = (nand(4, 1, 2), EventQueue::new());
-    (0..4).for_each(|die| nand.program(die, 1, Work::NONE, Nanos(0), &mut events));
-    let (ended, _) = run(&mut nand, &mut events);
-    let order = [(1000, 0), (1000, 1), (2000, 2), (2000, 3)];
-    assert_eq!(ended, order.map(|(at, die)| (at, Ended::Program(die))));
-}
-
-#[test]
-fn a_die_in_line_still_reads() {
-    let (mut nand, mut events) = (nand(2, 1, 1), EventQueue::new());
-    (0..2).for_each(|die| nand.program(die, 1, Work::NONE, Nanos(0), &mut events));
-    nand.read(1, read(5), Nanos(0), &mut events);
+    (0..100).for_each(|tag| nand.read(0, read(tag), Nanos(0), &mut events));
+    let work = Work { moved: 5, programs: 5, ..Work::NONE };
+    nand.work(0, work, Nanos(0), &mut events);
     let (ended, last) = run(&mut nand, &mut events);
-    assert_eq!(ended[0], (150, Ended::Read(read(5))));
-    assert_eq!(last, 2000);
+    let gaps: Vec<u64> = ended.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    let eight = READS_IN_A_ROW_MAX as usize;
+    let steps: Vec<usize> =
+        (0..gaps.len()).filter(|index| gaps[*index] > 1000).map(|index| index + 1).collect();
+    assert_eq!(steps, (1..=5).map(|step| step * eight).collect::<Vec<_>>(), "a move after every eight reads");
+    assert!(nand.is_idle(0) && nand.may_program(0));
+    assert!(last >= 100 * 150 + 5 * 1100);
+}
+
+#[test]
+fn so_many_dies_program_at_once() {
+    let (mut nand, mut events) = (nand(4, 1, 2), EventQueue::new());
+    (0..2).for_each(|die| nand.program(die, unit(1), Nanos(0), &mut events));
+    nand.work(1, Work { erases: 1, ..Work::NONE }, Nanos(0), &mut events);
+    assert_eq!((nand.next_idle(|_| true), nand.may_program(2)), (None, false));
+    let (now, event) = events.pop().unwrap();
+    assert_eq!(nand.happen(event, now, &mut events), Ended::Program(0));
+    assert_eq!(nand.next_idle(|_| true), Some(2));
+    nand.program(2, unit(1), now, &mut events);
+    let (now, event) = events.pop().unwrap();
+    assert_eq!(nand.happen(event, now, &mut events), Ended::Program(1));
+    assert_eq!(nand.next_idle(|_| true), None, "an erasure counts");
+}
+
+#[test]
+fn a_read_that_comes_at_the_very_end_of_work_leaves_nothing_behind() {
+    let (mut nand, mut events) = (nand(1, 1, 1), EventQueue::new());
+    nand.work(0, Work { moved: 1, programs: 1, ..Work::NONE }, Nanos(0), &mut events);
+    nand.read(0, read(1), Nanos(1000), &mut events);
+    run(&mut nand, &mut events);
+    assert!(nand.may_program(0));
+}
+
+#[test]
+fn a_transfer_waits_half_a_page_where_the_channel_moves_in_the_background() {
+    let (mut nand, mut events) = (nand(1, 2, 2), EventQueue::new());
+    nand.work(0, Work { moved: 9, ..Work::NONE }, Nanos(0), &mut events);
+    nand.read(1, read(1), Nanos(0), &mut events);
+    let (ended, _) = run(&mut nand, &mut events);
+    assert_eq!(ended[0], (50 + 50 + 100, Ended::Read(read(1))));
+}
+
+#[test]
+fn a_busy_channel_stretches_work() {
+    let (mut nand, mut events) = (nand(1, 4, 4), EventQueue::new());
+    let work = Work { moved: 10, ..Work::NONE };
+    (0..4).for_each(|die| nand.work(die, work, Nanos(0), &mut events));
+    let (_, last) = run(&mut nand, &mut events);
+    assert_eq!(last, 4 * 10 * 200, "the bus moves everything one after the other");
 }
 
 #[test]
 fn idle_dies_are_taken_in_turn() {
     let (mut nand, mut events) = (nand(2, 2, 4), EventQueue::<NandEvent>::new());
     assert_eq!(nand.next_idle(|_| true), Some(0));
+    nand.program(0, unit(1), Nanos(0), &mut events);
     assert_eq!(nand.next_idle(|_| true), Some(1));
-    nand.program(2, 1, Work::NONE, Nanos(0), &mut events);
+    nand.program(2, unit(1), Nanos(0), &mut events);
     assert_eq!(nand.next_idle(|_| true), Some(3));
     assert_eq!(nand.next_idle(|die| die == 1), Some(1));
     assert_eq!(nand.next_idle(|die| die == 2), None);

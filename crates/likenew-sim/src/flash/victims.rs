@@ -1,10 +1,12 @@
 //! Blocks by how many valid pages they hold, so that the emptiest closed block of a die is found in constant time.
 
+use serde::{Deserialize, Serialize};
+
 /// Ends a list, and marks a block that is in none.
 const NONE: u32 = u32::MAX;
 
 /// One block: its valid pages and its place in the list of blocks with as many.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Block {
     previous: u32,
     next: u32,
@@ -16,6 +18,7 @@ struct Block {
 /// Valid-page counts of all blocks, and for each die and count the list of its closed blocks.
 ///
 /// Open and erased blocks are counted but not listed: they are no victims.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Victims {
     blocks: Vec<Block>,
     /// First block of the list of each die and count, `die × counts + valid`.

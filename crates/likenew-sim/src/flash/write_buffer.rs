@@ -30,6 +30,8 @@ struct Entry {
     /// One bit for each sector that the host has written.
     sectors: u64,
     stage: Stage,
+    /// How much of a program unit it takes.
+    size: u32,
     /// Counts up with every page that comes in.
     sequence: u64,
 }
@@ -48,6 +50,8 @@ pub(crate) struct WriteBuffer {
     free: Vec<u32>,
     slots: HashMap<u32, u32, FxBuildHasher>,
     ready: VecDeque<u32>,
+    /// Sizes of what is ready.
+    ready_size: u32,
     partial: VecDeque<u32>,
     flushes: VecDeque<Flush>,
     reserved: usize,
@@ -58,12 +62,13 @@ pub(crate) struct WriteBuffer {
 impl WriteBuffer {
     /// An empty buffer of `capacity` pages of `1 ..= 64` sectors.
     pub(crate) fn new(capacity: u32, sectors_per_page: u32) -> Self {
-        let entry = Entry { page: 0, sectors: 0, stage: Stage::Free, sequence: 0 };
+        let entry = Entry { page: 0, sectors: 0, stage: Stage::Free, size: 0, sequence: 0 };
         Self {
             entries: vec![entry; capacity as usize],
             free: (0..capacity).rev().collect(),
             slots: HashMap::with_capacity_and_hasher(2 * capacity as usize, FxBuildHasher),
             ready: VecDeque::with_capacity(capacity as usize),
+            ready_size: 0,
             partial: VecDeque::with_capacity(capacity as usize),
             flushes: VecDeque::new(),
             reserved: 0,
@@ -85,23 +90,32 @@ impl WriteBuffer {
     }
 
     /// A page for which room was reserved comes in.
-    pub(crate) fn put(&mut self, page: u32, sectors: u64) {
+    #[inline]
+    pub(crate) fn put(&mut self, page: u32, sectors: u64, size: u32) {
         self.reserved -= 1;
         if let Some(&slot) = self.slots.get(&page)
             && !matches!(self.entries[slot as usize].stage, Stage::Programming | Stage::Dropped)
         {
-            return self.merge(slot, sectors);
+            return self.merge(slot, sectors, size);
         }
         let slot = self.free.pop().expect("room was reserved");
-        self.entries[slot as usize] = Entry { page, sectors, stage: Stage::Partial, sequence: self.sequence };
+        self.entries[slot as usize] =
+            Entry { page, sectors, stage: Stage::Partial, size, sequence: self.sequence };
         self.sequence += 1;
         self.slots.insert(page, slot);
         if sectors == self.all_sectors { self.make_ready(slot) } else { self.partial.push_back(slot) }
     }
 
-    fn merge(&mut self, slot: u32, sectors: u64) {
+    /// Newer sectors join older ones; what does not compress among them sets the size.
+    fn merge(&mut self, slot: u32, sectors: u64, size: u32) {
+        let all = self.all_sectors;
         let entry = &mut self.entries[slot as usize];
         entry.sectors |= sectors;
+        let size = if sectors == all { size } else { size.max(entry.size) };
+        if entry.stage == Stage::Ready {
+            self.ready_size = self.ready_size - entry.size + size;
+        }
+        entry.size = size;
         if entry.stage == Stage::Partial && entry.sectors == self.all_sectors {
             remove(&mut self.partial, slot);
             self.make_ready(slot);
@@ -109,7 +123,9 @@ impl WriteBuffer {
     }
 
     fn make_ready(&mut self, slot: u32) {
-        self.entries[slot as usize].stage = Stage::Ready;
+        let entry = &mut self.entries[slot as usize];
+        entry.stage = Stage::Ready;
+        self.ready_size += entry.size;
         self.ready.push_back(slot);
     }
 
@@ -136,23 +152,34 @@ impl WriteBuffer {
         }
     }
 
-    /// Whether a unit of `pages` can be programmed: enough complete pages, or any at all under a flush.
-    pub(crate) fn has_unit(&self, pages: u32) -> bool {
-        self.ready.len() >= pages as usize || (!self.ready.is_empty() && !self.flushes.is_empty())
+    /// The longest complete page.
+    pub(crate) fn first_ready(&self) -> Option<u32> {
+        self.ready.front().map(|slot| self.entries[*slot as usize].page)
     }
 
-    /// Takes the longest complete pages, `pages` at most, as a unit to program.
-    pub(crate) fn take_unit(&mut self, pages: u32, unit: &mut Vec<u32>) {
-        let count = self.ready.len().min(pages as usize);
-        for slot in self.ready.drain(..count) {
-            self.entries[slot as usize].stage = Stage::Programming;
+    /// Whether a unit of a size can be programmed: enough complete pages, or any at all under a flush.
+    pub(crate) fn has_unit(&self, size: u32) -> bool {
+        self.ready_size >= size || (!self.ready.is_empty() && !self.flushes.is_empty())
+    }
+
+    /// Takes the longest complete pages as a unit to program, as long as those before have less than this size.
+    pub(crate) fn take_unit(&mut self, size: u32, unit: &mut Vec<u32>) {
+        let mut taken = 0;
+        while taken < size
+            && let Some(slot) = self.ready.pop_front()
+        {
+            let entry = &mut self.entries[slot as usize];
+            entry.stage = Stage::Programming;
+            taken += entry.size;
             unit.push(slot);
         }
+        self.ready_size -= taken;
     }
 
-    /// The host page in a slot.
-    pub(crate) fn page(&self, slot: u32) -> u32 {
-        self.entries[slot as usize].page
+    /// The host page in a slot, and its size.
+    pub(crate) fn page(&self, slot: u32) -> (u32, u32) {
+        let Entry { page, size, .. } = self.entries[slot as usize];
+        (page, size)
     }
 
     /// A page is in the flash, or no longer wanted.
@@ -173,7 +200,10 @@ impl WriteBuffer {
         let Some(&slot) = self.slots.get(&page) else { return };
         match self.entries[slot as usize].stage {
             Stage::Partial => remove(&mut self.partial, slot),
-            Stage::Ready => remove(&mut self.ready, slot),
+            Stage::Ready => {
+                self.ready_size -= self.entries[slot as usize].size;
+                remove(&mut self.ready, slot);
+            }
             Stage::Filling => {
                 self.entries[slot as usize].stage = Stage::Dropped;
                 self.slots.remove(&page);
@@ -213,7 +243,7 @@ mod tests {
 
     fn put(buffer: &mut WriteBuffer, page: u32, sectors: u64) {
         assert_eq!(buffer.reserve(1), 1);
-        buffer.put(page, sectors);
+        buffer.put(page, sectors, 1);
     }
 
     fn take(buffer: &mut WriteBuffer, pages: u32) -> Vec<u32> {
@@ -226,10 +256,10 @@ mod tests {
     fn room_is_given_once_and_comes_back() {
         let mut buffer = WriteBuffer::new(4, 8);
         assert_eq!((buffer.reserve(3), buffer.reserve(3)), (3, 1));
-        (0..4).for_each(|page| buffer.put(page, 0xff));
+        (0..4).for_each(|page| buffer.put(page, 0xff, 1));
         assert_eq!(buffer.reserve(1), 0);
         let unit = take(&mut buffer, 4);
-        assert_eq!(unit.iter().map(|slot| buffer.page(*slot)).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(unit.iter().map(|slot| buffer.page(*slot).0).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(buffer.holds(2));
         unit.iter().for_each(|slot| buffer.release(*slot));
         assert!(!buffer.holds(2));

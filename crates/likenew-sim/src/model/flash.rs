@@ -6,8 +6,8 @@ use super::{Identity, RATE, finish, span};
 use crate::error::SimError;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_parameters::FlashParameters;
-use crate::flash::ftl::FtlGeometry;
-use crate::flash::nand::NandParameters;
+use crate::flash::nand::{CellTimes, NandParameters};
+use crate::flash::page_map::FtlGeometry;
 use crate::host_link::LinkParameters;
 use crate::section::{Section, Sourced};
 
@@ -16,6 +16,8 @@ use crate::section::{Section, Sourced};
 pub struct FlashModel {
     /// The mechanism.
     pub parameters: FlashParameters,
+    /// The map.
+    pub map: FtlGeometry,
     /// Bytes of flash for user data and spare together.
     pub physical_bytes: u64,
     /// A used drive was overwritten at random, without TRIM, for this share of what it holds.
@@ -137,6 +139,7 @@ fn build_flash(
         unit_pages: row_pages * chips.pages_per_program,
         user_pages: u32::try_from(user_pages).expect("fewer than 2³⁰ pages"),
         free_blocks_min: firmware.free_blocks_min,
+        idle_free_blocks: firmware.idle_free_blocks,
     };
     ftl.check()?;
     let buffer_pages = u32::try_from(firmware.buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
@@ -151,8 +154,9 @@ fn build_flash(
     let nand = NandParameters {
         channels: chips.channels,
         dies_per_channel: chips.dies_per_channel,
-        read: chips.read,
-        program: chips.program,
+        native: CellTimes { read: chips.read, program: chips.program },
+        slc: CellTimes { read: chips.read, program: chips.program },
+        page_size: 1,
         erase: chips.erase,
         page_transfer: crate::timeline::transfer_time(wire_bytes, chips.channel_bytes_per_s),
         programs_max: chips.programs_max,
@@ -165,13 +169,12 @@ fn build_flash(
         sector_bytes: identity.sector_bytes,
         page_bytes: page,
         buffer_pages,
-        ftl,
+        unit_pages: ftl.unit_pages,
         nand,
         idle_after: firmware.idle_after,
-        idle_free_blocks: firmware.idle_free_blocks,
         trims: firmware.trims,
     };
-    Ok(FlashModel { parameters, physical_bytes: pages * u64::from(page), overwritten_share })
+    Ok(FlashModel { parameters, map: ftl, physical_bytes: pages * u64::from(page), overwritten_share })
 }
 
 fn check_sizes(identity: &Identity, page: u32, chip_page: u32) -> Result<(), String> {

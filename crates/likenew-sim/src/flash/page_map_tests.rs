@@ -33,9 +33,15 @@ fn shape(pages_per_block: u32, spare_share: f64) -> FtlGeometry {
         unit_pages: 1,
         user_pages: 1,
         free_blocks_min: 2,
+        idle_free_blocks: 0,
     };
     geometry.user_pages = (usable_pages(&geometry) * (1.0 - spare_share)) as u32;
     geometry
+}
+
+fn write(ftl: &mut PageMap, page: u32, die: u32) {
+    let mut todo = Todo::default();
+    ftl.write(page, 1, die, &mut todo);
 }
 
 fn usable_pages(geometry: &FtlGeometry) -> f64 {
@@ -43,28 +49,28 @@ fn usable_pages(geometry: &FtlGeometry) -> f64 {
     geometry.pages() as f64 - unusable_blocks * f64::from(geometry.pages_per_block)
 }
 
-fn fill(ftl: &mut Ftl) {
+fn fill(ftl: &mut PageMap) {
     for page in 0..ftl.geometry.user_pages {
         let die = page % ftl.geometry.dies;
-        ftl.write(page, die);
+        write(ftl, page, die);
     }
 }
 
 /// Programmed over host pages between `from` and `to` rounds of as many operations as there are user pages.
-fn measure(ftl: &mut Ftl, from: u32, to: u32, mut operate: impl FnMut(&mut Ftl, u64)) -> f64 {
+fn measure(ftl: &mut PageMap, from: u32, to: u32, mut operate: impl FnMut(&mut PageMap, u64)) -> f64 {
     let round = u64::from(ftl.geometry.user_pages);
     (0..u64::from(from) * round).for_each(|step| operate(ftl, step));
     let before = ftl.counts();
     (0..u64::from(to - from) * round).for_each(|step| operate(ftl, step));
     let after = ftl.counts();
-    (after.programmed_pages - before.programmed_pages) as f64 / (after.host_pages - before.host_pages) as f64
+    (after.programmed - before.programmed) as f64 / (after.host_pages - before.host_pages) as f64
 }
 
-fn random_writes(ftl: &mut Ftl, from: u32, to: u32) -> f64 {
+fn random_writes(ftl: &mut PageMap, from: u32, to: u32) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let Ftl { geometry: FtlGeometry { user_pages, dies, .. }, .. } = *ftl;
+    let PageMap { geometry: FtlGeometry { user_pages, dies, .. }, .. } = *ftl;
     measure(ftl, from, to, |ftl, step| {
-        ftl.write(random.random_range(0..user_pages), (step % u64::from(dies)) as u32);
+        write(ftl, random.random_range(0..user_pages), (step % u64::from(dies)) as u32);
     })
 }
 
@@ -83,7 +89,7 @@ fn random_writes_are_amplified_as_theory_says() {
     for (pages_per_block, spare) in
         [(32, 0.07), (64, 0.07), (32, 0.10), (32, 0.15), (64, 0.20), (32, 0.28), (32, 0.40)]
     {
-        let mut ftl = Ftl::new(shape(pages_per_block, spare));
+        let mut ftl = PageMap::new(shape(pages_per_block, spare));
         fill(&mut ftl);
         let alpha = usable_pages(&ftl.geometry) / f64::from(ftl.geometry.user_pages);
         let theory = greedy_write_amplification(pages_per_block, alpha);
@@ -101,7 +107,7 @@ fn many_dies_amplify_like_one() {
     let mut geometry = shape(32, 0.15);
     (geometry.dies, geometry.blocks_per_die) = (4, 2048);
     geometry.user_pages = (usable_pages(&geometry) * 0.85) as u32;
-    let mut ftl = Ftl::new(geometry);
+    let mut ftl = PageMap::new(geometry);
     fill(&mut ftl);
     let theory = greedy_write_amplification(32, 1.0 / 0.85);
     let found = random_writes(&mut ftl, 6, 12);
@@ -114,7 +120,7 @@ fn many_dies_amplify_like_one() {
 fn trim_lowers_write_amplification_as_theory_says() {
     let spare = 0.07;
     for q in [0.1, 0.2] {
-        let mut ftl = Ftl::new(shape(32, spare));
+        let mut ftl = PageMap::new(shape(32, spare));
         fill(&mut ftl);
         let user = ftl.geometry.user_pages;
         let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
@@ -122,12 +128,12 @@ fn trim_lowers_write_amplification_as_theory_says() {
             let page = random.random_range(0..user);
             if random.random_bool(q) {
                 let mut page = page;
-                while ftl.find(page).is_none() {
+                while ftl.flash_page(page).is_none() {
                     page = random.random_range(0..user);
                 }
-                ftl.trim(page);
+                ftl.trim(page, &mut Todo::default());
             } else {
-                ftl.write(page, 0);
+                write(ftl, page, 0);
             }
         });
         let mapped = (1.0 - 2.0 * q) / (1.0 - q);
@@ -138,11 +144,11 @@ fn trim_lowers_write_amplification_as_theory_says() {
 
 #[test]
 fn sequential_overwrites_cost_nothing_extra() {
-    let mut ftl = Ftl::new(shape(32, 0.07));
+    let mut ftl = PageMap::new(shape(32, 0.07));
     fill(&mut ftl);
     let user = u64::from(ftl.geometry.user_pages);
     let found = measure(&mut ftl, 1, 3, |ftl, step| {
-        ftl.write((step % user) as u32, 0);
+        write(ftl, (step % user) as u32, 0);
     });
     assert!((1.0..1.001).contains(&found), "{found}");
 }
@@ -195,6 +201,7 @@ fn small_shapes() -> impl Strategy<Value = FtlGeometry> {
                 unit_pages,
                 user_pages: 1,
                 free_blocks_min,
+                idle_free_blocks: blocks_per_die,
             };
             let room = dies * (geometry.mapped_per_die_max() as u32 - unit_pages);
             geometry.user_pages = (room * percent / 100).max(1);
@@ -205,11 +212,11 @@ fn small_shapes() -> impl Strategy<Value = FtlGeometry> {
 
 /// Both maps agree page by page, so no host page can be read from a place that was overwritten or moved; counts
 /// of valid pages are those of the maps; the reserve of erased blocks stands.
-fn assert_consistent(ftl: &Ftl) {
+fn assert_consistent(ftl: &PageMap) {
     let geometry = ftl.geometry;
     let mut valid = vec![0u32; (geometry.dies * geometry.blocks_per_die) as usize];
     for host_page in 0..geometry.user_pages {
-        if let Some(flash_page) = ftl.find(host_page) {
+        if let Some(flash_page) = ftl.flash_page(host_page) {
             assert_eq!(ftl.host_pages[flash_page as usize], host_page + 1);
             valid[(flash_page / geometry.pages_per_block) as usize] += 1;
         }
@@ -230,7 +237,8 @@ proptest! {
     #[test]
     fn the_maps_stay_consistent(geometry in small_shapes(), acts in acts()) {
         prop_assume!(geometry.check().is_ok());
-        let mut ftl = Ftl::new(geometry);
+        let mut ftl = PageMap::new(geometry);
+        let mut todo = Todo::default();
         let mut shadow = vec![false; geometry.user_pages as usize];
         for (step, act) in (0u32..).zip(acts) {
             match act {
@@ -238,21 +246,23 @@ proptest! {
                     let page = page % geometry.user_pages;
                     let first = step % geometry.dies;
                     let die = (first..geometry.dies).chain(0..first).find(|die| ftl.accepts(*die));
-                    ftl.write(page, die.expect("some die has room"));
+                    write(&mut ftl, page, die.expect("some die has room"));
                     shadow[page as usize] = true;
                 }
                 Act::Trim(page) => {
-                    ftl.trim(page % geometry.user_pages);
+                    ftl.trim(page % geometry.user_pages, &mut todo);
                     shadow[(page % geometry.user_pages) as usize] = false;
                 }
-                Act::Pad(die) => { ftl.pad(die % geometry.dies); }
-                Act::Ahead(die) => { ftl.collect_ahead(die % geometry.dies, geometry.blocks_per_die); }
+                Act::Pad(die) => ftl.end_unit(die % geometry.dies, &mut todo),
+                Act::Ahead(die) => {
+                    ftl.tend(die % geometry.dies, &mut todo);
+                }
             }
         }
         assert_consistent(&ftl);
         for (page, written) in (0..).zip(shadow) {
-            prop_assert_eq!(ftl.find(page).is_some(), written);
+            prop_assert_eq!(ftl.flash_page(page).is_some(), written);
         }
-        prop_assert!(ftl.counts().programmed_pages >= ftl.counts().host_pages);
+        prop_assert!(ftl.counts().programmed >= ftl.counts().host_pages);
     }
 }

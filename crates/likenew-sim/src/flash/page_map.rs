@@ -1,18 +1,19 @@
 //! A page-mapped flash translation layer: which flash page holds which page of the host, and which block to collect.
 //!
-//! It knows no time. Every call that makes garbage collection necessary answers with the [`Work`] that its die has
-//! to do; whoever keeps the time decides how long that takes. "Page" here is the unit of the map, which may be
-//! smaller than the page that the flash programs.
+//! "Page" here is the unit of the map, which may be smaller than the page that the flash programs.
 //!
 //! Placement: the caller chooses the die of every host write; collection stays within the die. Victims are greedy:
 //! the closed block of the die with the fewest valid pages. Host writes and collected pages fill separate blocks.
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
+use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Wear, Work};
 use super::victims::Victims;
 
-/// Shape of a [`Ftl`]. Pages are units of the map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Shape of a [`PageMap`]. Pages are units of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FtlGeometry {
     /// Dies.
     pub dies: u32,
@@ -28,6 +29,8 @@ pub struct FtlGeometry {
     pub user_pages: u32,
     /// A die collects as soon as fewer erased blocks are left, 2 at least.
     pub free_blocks_min: u32,
+    /// A drive without anything to do collects until each die has so many erased blocks.
+    pub idle_free_blocks: u32,
 }
 
 impl FtlGeometry {
@@ -88,51 +91,15 @@ impl FtlGeometry {
     }
 }
 
-/// What a die has to do to collect: read, move, program and erase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Array reads.
-    pub rows: u32,
-    /// Pages that are moved.
-    pub pages: u32,
-    /// Program operations that the moved pages complete.
-    pub programs: u32,
-    /// Block erasures.
-    pub erases: u32,
-}
-
-impl Work {
-    /// Nothing to do.
-    pub const NONE: Self = Self { rows: 0, pages: 0, programs: 0, erases: 0 };
-
-    /// Adds more of it.
-    pub fn add(&mut self, other: Self) {
-        self.rows += other.rows;
-        self.pages += other.pages;
-        self.programs += other.programs;
-        self.erases += other.erases;
-    }
-}
-
-/// Exact counts since the layer was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FtlCounts {
-    /// Pages the host had written.
-    pub host_pages: u64,
-    /// Pages programmed: the host's, the collected ones and the padding of incomplete units.
-    pub programmed_pages: u64,
-    /// Block erasures.
-    pub erases: u64,
-}
-
 /// Where the next page of an open block goes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Frontier {
     block: u32,
     next: u32,
     end: u32,
 }
 
+#[derive(Serialize, Deserialize)]
 struct Die {
     host: Frontier,
     collected: Frontier,
@@ -147,7 +114,8 @@ struct Die {
 const NOTHING: u32 = 0;
 
 /// The translation layer.
-pub struct Ftl {
+#[derive(Serialize, Deserialize)]
+pub struct PageMap {
     geometry: FtlGeometry,
     mapped_per_die_max: u32,
     /// Host page to flash page.
@@ -156,10 +124,15 @@ pub struct Ftl {
     host_pages: Vec<u32>,
     victims: Victims,
     dies: Vec<Die>,
-    counts: FtlCounts,
+    counts: Counts,
+    /// Erasures of each block.
+    erases: Vec<u32>,
+    /// When each block was opened.
+    opened_s: Vec<i64>,
+    now_s: i64,
 }
 
-impl Ftl {
+impl PageMap {
     /// An erased drive.
     ///
     /// # Panics
@@ -178,7 +151,10 @@ impl Ftl {
             host_pages: vec![NOTHING; geometry.pages() as usize],
             victims: Victims::new(geometry.dies, geometry.blocks_per_die, geometry.pages_per_block),
             dies: (0..geometry.dies).map(die).collect(),
-            counts: FtlCounts::default(),
+            counts: Counts::default(),
+            erases: vec![0; (geometry.dies * geometry.blocks_per_die) as usize],
+            opened_s: vec![0; (geometry.dies * geometry.blocks_per_die) as usize],
+            now_s: 0,
             geometry,
         }
     }
@@ -188,69 +164,15 @@ impl Ftl {
         &self.geometry
     }
 
-    /// What it has done since it was made.
-    pub fn counts(&self) -> FtlCounts {
-        self.counts
-    }
-
-    /// Erased blocks that are ready to be written.
-    pub fn free_blocks(&self) -> u64 {
-        self.dies.iter().map(|die| die.free.len() as u64).sum()
-    }
-
-    /// Host pages that hold data.
-    pub fn mapped_pages(&self) -> u64 {
-        self.dies.iter().map(|die| u64::from(die.mapped)).sum()
-    }
-
-    /// The flash page that holds a host page, if it was written and not trimmed since.
     #[inline]
-    pub fn find(&self, host_page: u32) -> Option<u32> {
+    fn flash_page(&self, host_page: u32) -> Option<u32> {
         self.flash_pages[host_page as usize].checked_sub(1)
     }
 
-    /// The die of a flash page.
+    /// The copy of a host page is not valid any more.
     #[inline]
-    pub fn die_of(&self, flash_page: u32) -> u32 {
-        self.victims.die(flash_page / self.geometry.pages_per_block)
-    }
-
-    /// Whether a die has room for a whole unit of host pages.
-    #[inline]
-    pub fn accepts(&self, die: u32) -> bool {
-        self.dies[die as usize].mapped + self.geometry.unit_pages <= self.mapped_per_die_max
-    }
-
-    /// Writes a host page to the open block of a die that [accepts](Self::accepts) it, and says what collection
-    /// that makes the die do afterwards.
-    #[inline]
-    pub fn write(&mut self, host_page: u32, die: u32) -> Work {
-        self.trim(host_page);
-        let place = &mut self.dies[die as usize];
-        let Frontier { block, next, end } = place.host;
-        place.host.next = next + 1;
-        place.mapped += 1;
-        self.flash_pages[host_page as usize] = next + 1;
-        self.host_pages[next as usize] = host_page + 1;
-        self.victims.gain(block);
-        self.counts.host_pages += 1;
-        self.counts.programmed_pages += 1;
-        if next + 1 == end { self.renew_host_block(die) } else { Work::NONE }
-    }
-
-    /// Completes the open program unit of a die with pages that hold nothing.
-    pub fn pad(&mut self, die: u32) -> Work {
-        let host = &mut self.dies[die as usize].host;
-        let padded = host.next.next_multiple_of(self.geometry.unit_pages);
-        self.counts.programmed_pages += u64::from(padded - host.next);
-        host.next = padded;
-        if host.next == host.end { self.renew_host_block(die) } else { Work::NONE }
-    }
-
-    /// Forgets what a host page holds.
-    #[inline]
-    pub fn trim(&mut self, host_page: u32) {
-        if let Some(flash_page) = self.find(host_page) {
+    fn invalidate(&mut self, host_page: u32) {
+        if let Some(flash_page) = self.flash_page(host_page) {
             self.flash_pages[host_page as usize] = NOTHING;
             self.host_pages[flash_page as usize] = NOTHING;
             let die = self.victims.lose(flash_page / self.geometry.pages_per_block);
@@ -258,47 +180,46 @@ impl Ftl {
         }
     }
 
-    /// Collects one block of a die ahead of need, if fewer than `free_blocks` are erased and it gains something.
-    pub fn collect_ahead(&mut self, die: u32, free_blocks: u32) -> Option<Work> {
-        let wanted = self.dies[die as usize].free.len() < free_blocks as usize;
-        let gains = |valid| u32::from(valid) < self.geometry.pages_per_block;
-        (wanted && self.victims.lowest(die).is_some_and(gains)).then(|| self.collect(die))
-    }
-
-    fn renew_host_block(&mut self, die: u32) -> Work {
+    fn renew_host_block(&mut self, die: u32, todo: &mut Todo) {
         let place = &mut self.dies[die as usize];
         self.victims.close(place.host.block);
         let block = place.free.pop_front().expect("collection keeps at least two blocks free");
         place.host = frontier(&self.geometry, block);
+        self.opened_s[block as usize] = self.now_s;
         let mut work = Work::NONE;
         while self.dies[die as usize].free.len() < self.geometry.free_blocks_min as usize {
-            work.add(self.collect(die));
+            work.add(self.collect(die, todo));
         }
-        work
+        if work != Work::NONE {
+            todo.push(die, work);
+        }
     }
 
     /// Moves what is valid out of the emptiest closed block of a die and erases it.
-    fn collect(&mut self, die: u32) -> Work {
+    fn collect(&mut self, die: u32, todo: &mut Todo) -> Work {
         let victim = self.victims.take_lowest(die).expect("a die that needs collection has a closed block");
         let valid = u32::from(self.victims.valid(victim));
         assert!(
             valid < self.geometry.pages_per_block,
             "a die never holds so much that collection gains nothing"
         );
-        let rows = if valid > 0 { self.move_out(victim, valid) } else { 0 };
+        let rows = if valid > 0 { self.move_out(victim, valid, todo) } else { 0 };
         self.victims.erase(victim);
+        self.erases[victim as usize] += 1;
+        let start = u64::from(victim) * u64::from(self.geometry.pages_per_block);
+        todo.note(|| Change::Erased(start..start + u64::from(self.geometry.pages_per_block)));
         let place = &mut self.dies[die as usize];
         place.free.push_back(victim);
         place.unit_fill += valid;
         let programs = place.unit_fill / self.geometry.unit_pages;
         place.unit_fill %= self.geometry.unit_pages;
-        self.counts.programmed_pages += u64::from(valid);
+        self.counts.programmed += u64::from(valid);
         self.counts.erases += 1;
-        Work { rows, pages: valid, programs, erases: 1 }
+        Work { rows, moved: valid, programs, erases: 1, ..Work::NONE }
     }
 
     /// Moves all valid pages of a block; returns how many rows hold at least one of them.
-    fn move_out(&mut self, victim: u32, valid: u32) -> u32 {
+    fn move_out(&mut self, victim: u32, valid: u32, todo: &mut Todo) -> u32 {
         let start = victim * self.geometry.pages_per_block;
         let die = self.victims.die(victim);
         let (mut rows, mut left, mut page) = (0, valid, start);
@@ -308,7 +229,8 @@ impl Ftl {
                 let held = self.host_pages[page as usize];
                 if held != NOTHING {
                     self.host_pages[page as usize] = NOTHING;
-                    self.append(held, die);
+                    let to = self.append(held, die);
+                    todo.note(|| Change::Moved { from: u64::from(page), to: u64::from(to) });
                     left -= 1;
                 }
                 page += 1;
@@ -318,9 +240,9 @@ impl Ftl {
         rows
     }
 
-    /// Puts a collected page, as the map spells it, into the die's block of collected pages.
+    /// Puts a collected page, as the map spells it, into the die's block of collected pages; returns where.
     #[inline]
-    fn append(&mut self, held: u32, die: u32) {
+    fn append(&mut self, held: u32, die: u32) -> u32 {
         let place = &mut self.dies[die as usize];
         let Frontier { block, next, end } = place.collected;
         place.collected.next = next + 1;
@@ -331,7 +253,102 @@ impl Ftl {
             self.victims.close(block);
             let block = place.free.pop_front().expect("collection starts with a free block left");
             place.collected = frontier(&self.geometry, block);
+            self.opened_s[block as usize] = self.now_s;
         }
+        next
+    }
+}
+
+impl TranslationLayer for PageMap {
+    fn user_pages(&self) -> u32 {
+        self.geometry.user_pages
+    }
+
+    #[inline]
+    fn find(&self, page: u32) -> Option<Place> {
+        let at = self.flash_page(page)?;
+        let block = at / self.geometry.pages_per_block;
+        Some(Place {
+            at: u64::from(at),
+            row: u64::from(at / self.geometry.row_pages),
+            die: self.victims.die(block),
+            cell: Cell::Native,
+            size: 1,
+            opened_s: self.opened_s[block as usize],
+        })
+    }
+
+    #[inline]
+    fn accepts(&self, die: u32) -> bool {
+        self.dies[die as usize].mapped + self.geometry.unit_pages <= self.mapped_per_die_max
+    }
+
+    #[inline]
+    fn unit(&self, _die: u32) -> Unit {
+        Unit { cell: Cell::Native, size: self.geometry.unit_pages }
+    }
+
+    #[inline]
+    fn write(&mut self, page: u32, _size: u32, die: u32, todo: &mut Todo) {
+        self.invalidate(page);
+        let place = &mut self.dies[die as usize];
+        let Frontier { block, next, end } = place.host;
+        place.host.next = next + 1;
+        place.mapped += 1;
+        self.flash_pages[page as usize] = next + 1;
+        self.host_pages[next as usize] = page + 1;
+        todo.note(|| Change::Written { page, at: u64::from(next) });
+        self.victims.gain(block);
+        self.counts.host_pages += 1;
+        self.counts.programmed += 1;
+        if next + 1 == end {
+            self.renew_host_block(die, todo);
+        }
+    }
+
+    fn end_unit(&mut self, die: u32, todo: &mut Todo) {
+        let host = &mut self.dies[die as usize].host;
+        let padded = host.next.next_multiple_of(self.geometry.unit_pages);
+        self.counts.programmed += u64::from(padded - host.next);
+        host.next = padded;
+        if host.next == host.end {
+            self.renew_host_block(die, todo);
+        }
+    }
+
+    fn trim(&mut self, page: u32, _todo: &mut Todo) {
+        self.invalidate(page);
+    }
+
+    fn tend(&mut self, die: u32, todo: &mut Todo) -> bool {
+        let wanted = self.dies[die as usize].free.len() < self.geometry.idle_free_blocks as usize;
+        let gains = |valid| u32::from(valid) < self.geometry.pages_per_block;
+        if !wanted || !self.victims.lowest(die).is_some_and(gains) {
+            return false;
+        }
+        let work = self.collect(die, todo);
+        todo.push(die, work);
+        true
+    }
+
+    fn set_clock(&mut self, seconds: i64) {
+        self.now_s = seconds;
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.dies.iter().map(|die| die.free.len() as u64).sum()
+    }
+
+    fn mapped_pages(&self) -> u64 {
+        self.dies.iter().map(|die| u64::from(die.mapped)).sum()
+    }
+
+    fn wear(&self) -> Wear {
+        Wear::of(self.erases.iter().copied(), 0)
     }
 }
 
@@ -341,5 +358,5 @@ fn frontier(geometry: &FtlGeometry, block: u32) -> Frontier {
 }
 
 #[cfg(test)]
-#[path = "ftl_tests.rs"]
+#[path = "page_map_tests.rs"]
 mod tests;
