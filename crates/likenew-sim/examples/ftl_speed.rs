@@ -4,7 +4,8 @@
 
 use std::time::Instant;
 
-use likenew_sim::flash::page_map::{FtlGeometry, PageMap};
+use likenew_sim::flash::flash_geometry::FlashGeometry;
+use likenew_sim::flash::page_map::{PageMap, PageMapParameters};
 use likenew_sim::flash::translation_layer::{Todo, TranslationLayer as _};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,13 +22,15 @@ fn main() {
 /// 40 dies, 128 pages of 4 KiB a block, spare share 7 % after the erased reserve.
 fn report(blocks_per_die: u32) {
     let user_pages = (f64::from(40 * (blocks_per_die - 3) * 128) * 0.93) as u32;
-    let geometry = FtlGeometry {
-        dies: 40,
-        blocks_per_die,
-        pages_per_block: 128,
-        row_pages: 1,
-        unit_pages: 1,
-        user_pages,
+    let geometry = PageMapParameters {
+        flash: FlashGeometry {
+            dies: 40,
+            blocks_per_die,
+            pages_per_block: 128,
+            row_pages: 1,
+            unit_pages: 1,
+            user_pages,
+        },
         free_blocks_min: 2,
         idle_free_blocks: 0,
     };

@@ -7,9 +7,10 @@ use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::flash::flash_drive::FlashDrive;
-use crate::flash::flash_parameters::FlashParameters;
+use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::page_map::PageMap;
-use crate::model::{FlashModel, Mechanism, Model};
+use crate::flash::translation_layer::TranslationLayer;
+use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::SimDrive;
 use crate::spec::Spec;
 use crate::state::{self, State};
@@ -20,13 +21,15 @@ type Facts = Vec<(String, String)>;
 pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
     let (device, trims, facts): (Box<dyn Device>, bool, Facts) = match &model.mechanism {
         Mechanism::Flash(flash) => {
-            let parameters =
-                FlashParameters { trims: spec.trim.unwrap_or(flash.parameters.trims), ..flash.parameters };
+            let trim = match spec.trim {
+                None => flash.parameters.trim,
+                Some(true) => Trim::Immediate,
+                Some(false) => Trim::Ignored,
+            };
+            let parameters = FlashParameters { trim, ..flash.parameters };
             let (fill, overwritten_share) = past(spec, flash);
-            let layer = PageMap::new(flash.map);
-            let layer = state::make(layer, parameters.nand.dies(), fill, overwritten_share);
             let facts = flash_facts(flash, &parameters, spec.state, fill, overwritten_share);
-            (Box::new(FlashDrive::new(parameters, layer)), parameters.trims, facts)
+            (flash_device(parameters, flash.layer, fill, overwritten_share), trim.works(), facts)
         }
         Mechanism::Disk(parameters) => {
             (Box::new(DiskDrive::new(*parameters)), false, disk_facts(parameters, spec.state))
@@ -46,6 +49,27 @@ pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
         accounting: None,
     };
     SimDrive::new(identity, trims, device)
+}
+
+/// A flash drive with its past.
+fn flash_device(
+    parameters: FlashParameters,
+    layer: Layer,
+    fill: f64,
+    overwritten_share: f64,
+) -> Box<dyn Device> {
+    fn around<L: TranslationLayer + 'static>(
+        layer: L,
+        parameters: FlashParameters,
+        fill: f64,
+        overwritten_share: f64,
+    ) -> Box<dyn Device> {
+        let layer = state::make(layer, parameters.nand.dies(), fill, overwritten_share);
+        Box::new(FlashDrive::new(parameters, layer))
+    }
+    match layer {
+        Layer::Page(page) => around(PageMap::new(page), parameters, fill, overwritten_share),
+    }
 }
 
 /// The share of its addresses that a drive holds data in, and the share of that which was overwritten.
@@ -71,8 +95,8 @@ fn flash_facts(
     fill: f64,
     overwritten_share: f64,
 ) -> Facts {
-    let (ftl, nand) = (flash.map, parameters.nand);
-    let user = f64::from(ftl.user_pages) * f64::from(parameters.page_bytes);
+    let (division, nand) = (flash.flash, parameters.nand);
+    let user = f64::from(division.user_pages) * f64::from(parameters.page_bytes);
     let physical = flash.physical_bytes as f64;
     let page = u64::from(parameters.page_bytes);
     let held = match (state, fill > 0.0) {
@@ -92,10 +116,17 @@ fn flash_facts(
         fact("spare share (T − U)/T", percent((physical - user) / physical)),
         fact("channels × dies", format!("{} × {}", nand.channels, nand.dies_per_channel)),
         fact("page of the map", amount(page)),
-        fact("erase block", amount(u64::from(ftl.pages_per_block) * page)),
+        fact("erase block", amount(u64::from(division.pages_per_block) * page)),
         fact("write buffer", amount(u64::from(parameters.buffer_pages) * page)),
         fact("command slots", parameters.link.command_slots.to_string()),
-        fact("TRIM", if parameters.trims { "works at once" } else { "is ignored" }),
+        fact(
+            "TRIM",
+            match parameters.trim {
+                Trim::Immediate => "works at once",
+                Trim::Lazy => "works in idle time",
+                Trim::Ignored => "is ignored",
+            },
+        ),
     ]
 }
 

@@ -126,6 +126,12 @@ impl<'a> Section<'a> {
         self.value(key, "true or false", |value| value.as_bool())
     }
 
+    /// One of some words with its source; gives which.
+    pub(crate) fn choice(&mut self, key: &'static str, words: &[&str]) -> Result<usize, SimError> {
+        let allowed = format!("\"{}\"", words.join("\" or \""));
+        self.value(key, &allowed, |value| words.iter().position(|word| value.as_str() == Some(word)))
+    }
+
     /// A line of text with its source.
     pub(crate) fn line(&mut self, key: &'static str) -> Result<String, SimError> {
         self.value(key, "a text of 1 to 200 characters", |value| line(value).map(str::to_owned))

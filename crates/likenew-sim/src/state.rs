@@ -95,20 +95,23 @@ impl<L: TranslationLayer> Writer<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flash::page_map::{FtlGeometry, PageMap};
+    use crate::flash::flash_geometry::FlashGeometry;
+    use crate::flash::page_map::{PageMap, PageMapParameters};
 
-    fn make(geometry: FtlGeometry, fill: f64, overwritten_share: f64) -> PageMap {
-        super::make(PageMap::new(geometry), geometry.dies, fill, overwritten_share)
+    fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {
+        super::make(PageMap::new(geometry), geometry.flash.dies, fill, overwritten_share)
     }
 
-    fn geometry() -> FtlGeometry {
-        FtlGeometry {
-            dies: 3,
-            blocks_per_die: 40,
-            pages_per_block: 32,
-            row_pages: 2,
-            unit_pages: 4,
-            user_pages: 3000,
+    fn geometry() -> PageMapParameters {
+        PageMapParameters {
+            flash: FlashGeometry {
+                dies: 3,
+                blocks_per_die: 40,
+                pages_per_block: 32,
+                row_pages: 2,
+                unit_pages: 4,
+                user_pages: 3000,
+            },
             free_blocks_min: 2,
             idle_free_blocks: 0,
         }

@@ -54,7 +54,7 @@ fn spare_is_told_in_both_conventions() {
 fn data_sheet_terms_become_the_terms_of_the_map() {
     let entry = catalog().iter().find(|entry| entry.name == "tlc-nvme-1tb").unwrap();
     let Mechanism::Flash(flash) = entry.model.mechanism else { panic!("it is flash") };
-    let ftl = flash.map;
+    let ftl = flash.flash;
     assert_eq!((ftl.row_pages, ftl.unit_pages, ftl.pages_per_block), (8, 24, 1152 * 8));
     assert_eq!(flash.parameters.nand.page_transfer.0, (16_384 + 2048) / 4 * 1_000_000_000 / 450_000_000);
 }
@@ -90,7 +90,7 @@ fn what_is_unknown_incomplete_or_unsourced_is_refused() {
         ),
         ("[used]", "[usage]", "[used] is missing"),
         ("overwritten_share = { value = 2.0", "overwritten_share = { value = nan", "0 to 100"),
-        ("trims = { value = true", "trims = { value = 1", "true or false"),
+        ("trim = { value = \"immediate\"", "trim = { value = 1", "\"immediate\" or \"lazy\" or \"ignored\""),
         ("capacity_bytes = { value = 1073741824", "capacity_bytes = { value = 1073741825", "multiple"),
         (
             "blocks_per_plane = { value = 144",
@@ -99,7 +99,11 @@ fn what_is_unknown_incomplete_or_unsourced_is_refused() {
         ),
         ("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 130", "too little spare"),
         ("buffer_bytes = { value = 262144", "buffer_bytes = { value = 4096", "two program units"),
-        ("map_page_bytes = { value = 4096", "map_page_bytes = { value = 8192", "nand.page_bytes"),
+        (
+            "[map]\nfamily = { value = \"page\", source = \"invented\" }\npage_bytes = { value = 4096",
+            "[map]\nfamily = { value = \"page\", source = \"invented\" }\npage_bytes = { value = 8192",
+            "nand.page_bytes",
+        ),
         ("kind", "kind kind", "this is no TOML"),
     ] {
         let error = refusal(from, to);

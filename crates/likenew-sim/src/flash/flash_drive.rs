@@ -147,7 +147,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
                 self.send(now);
             }
             Op::Trim => {
-                if self.parameters.trims {
+                if self.parameters.trim.works() {
                     self.trim(io.offset, u64::from(io.length));
                     self.give_works(now);
                 }

@@ -28,6 +28,28 @@ pub struct FlashParameters {
     pub nand: NandParameters,
     /// A drive without anything to do starts to look after itself after this long.
     pub idle_after: Nanos,
-    /// Whether TRIM does anything.
-    pub trims: bool,
+    /// What TRIM does.
+    pub trim: Trim,
+}
+
+/// What a drive does with TRIM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trim {
+    /// It forgets the pages before it answers.
+    Immediate,
+    /// It takes a note, and forgets the pages when it has nothing to do, or when they are written again.
+    Lazy,
+    /// Nothing.
+    Ignored,
+}
+
+impl Trim {
+    /// As files spell them, in the order of the variants.
+    pub(crate) const WORDS: [&str; 3] = ["immediate", "lazy", "ignored"];
+    pub(crate) const ALL: [Self; 3] = [Self::Immediate, Self::Lazy, Self::Ignored];
+
+    /// Whether it is ever obeyed.
+    pub fn works(self) -> bool {
+        self != Self::Ignored
+    }
 }

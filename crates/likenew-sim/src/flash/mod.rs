@@ -2,7 +2,10 @@
 
 pub(crate) mod die_set;
 pub(crate) mod flash_drive;
+pub mod flash_geometry;
 pub mod flash_parameters;
+#[cfg(test)]
+mod layer_laws;
 pub mod nand;
 pub mod page_map;
 pub mod translation_layer;

@@ -9,46 +9,27 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::flash_geometry::FlashGeometry;
 use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Wear, Work};
 use super::victims::Victims;
 
-/// Shape of a [`PageMap`]. Pages are units of the map.
+/// How a [`PageMap`] is laid out and when it collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FtlGeometry {
-    /// Dies.
-    pub dies: u32,
-    /// Erase blocks on each die; planes that are erased together count as one.
-    pub blocks_per_die: u32,
-    /// Pages of each erase block.
-    pub pages_per_block: u32,
-    /// Pages that one array read of a die delivers.
-    pub row_pages: u32,
-    /// Pages that one program operation of a die writes.
-    pub unit_pages: u32,
-    /// Pages that the host can address.
-    pub user_pages: u32,
+pub struct PageMapParameters {
+    /// The flash.
+    pub flash: FlashGeometry,
     /// A die collects as soon as fewer erased blocks are left, 2 at least.
     pub free_blocks_min: u32,
     /// A drive without anything to do collects until each die has so many erased blocks.
     pub idle_free_blocks: u32,
 }
 
-impl FtlGeometry {
-    /// Flash pages on each die.
-    pub fn pages_per_die(&self) -> u64 {
-        u64::from(self.blocks_per_die) * u64::from(self.pages_per_block)
-    }
-
-    /// Flash pages of the drive.
-    pub fn pages(&self) -> u64 {
-        u64::from(self.dies).saturating_mul(self.pages_per_die())
-    }
-
+impl PageMapParameters {
     /// Host pages that one die may hold, so that collection always gains something: everything except the erased
     /// reserve and the two open blocks.
     pub fn mapped_per_die_max(&self) -> u64 {
         let reserve = u64::from(self.free_blocks_min) + 2;
-        u64::from(self.blocks_per_die).saturating_sub(reserve) * u64::from(self.pages_per_block)
+        u64::from(self.flash.blocks_per_die).saturating_sub(reserve) * u64::from(self.flash.pages_per_block)
     }
 
     /// Whether a translation layer of this shape can work.
@@ -56,35 +37,19 @@ impl FtlGeometry {
     /// # Errors
     /// A sentence that says what does not fit.
     pub fn check(&self) -> Result<(), String> {
-        let all = [self.dies, self.blocks_per_die, self.pages_per_block, self.row_pages, self.unit_pages];
-        if all.contains(&0) || self.user_pages == 0 || self.free_blocks_min < 2 {
-            return Err("every count is at least 1, and at least 2 blocks are kept free".into());
-        }
-        if self.dies > u32::from(u16::MAX) || self.pages_per_block > u32::from(u16::MAX) {
-            return Err(format!(
-                "{} dies and {} pages in a block are more than the 65535 that are supported",
-                self.dies, self.pages_per_block
-            ));
-        }
-        if self.pages() >= u64::from(u32::MAX) {
-            return Err(format!("{} flash pages are more than the 2³² − 2 that are supported", self.pages()));
-        }
-        if !self.pages_per_block.is_multiple_of(self.row_pages)
-            || !self.pages_per_block.is_multiple_of(self.unit_pages)
-        {
-            return Err(format!(
-                "a block of {} pages is no multiple of the {} pages of a read and the {} pages of a program",
-                self.pages_per_block, self.row_pages, self.unit_pages
-            ));
+        let flash = &self.flash;
+        flash.check()?;
+        if self.free_blocks_min < 2 {
+            return Err("at least 2 blocks are kept free".into());
         }
         // One unit a die more, so that a die with room is always found for the next unit.
         let usable =
-            u64::from(self.dies) * self.mapped_per_die_max().saturating_sub(u64::from(self.unit_pages));
-        if u64::from(self.user_pages) > usable {
+            u64::from(flash.dies) * self.mapped_per_die_max().saturating_sub(u64::from(flash.unit_pages));
+        if u64::from(flash.user_pages) > usable {
             return Err(format!(
                 "{} user pages leave too little spare: {} flash pages hold at most {usable} of them beside the reserve",
-                self.user_pages,
-                self.pages()
+                flash.user_pages,
+                flash.pages()
             ));
         }
         Ok(())
@@ -116,7 +81,8 @@ const NOTHING: u32 = 0;
 /// The translation layer.
 #[derive(Serialize, Deserialize)]
 pub struct PageMap {
-    geometry: FtlGeometry,
+    parameters: PageMapParameters,
+    flash: FlashGeometry,
     mapped_per_die_max: u32,
     /// Host page to flash page.
     flash_pages: Vec<u32>,
@@ -136,32 +102,34 @@ impl PageMap {
     /// An erased drive.
     ///
     /// # Panics
-    /// If `geometry` does not pass its check.
-    pub fn new(geometry: FtlGeometry) -> Self {
-        geometry.check().expect("the geometry was checked");
+    /// If the parameters do not pass their check.
+    pub fn new(parameters: PageMapParameters) -> Self {
+        parameters.check().expect("the parameters were checked");
+        let flash = parameters.flash;
         let die = |index| {
-            let first = index * geometry.blocks_per_die;
-            let mut free: VecDeque<u32> = (first..first + geometry.blocks_per_die).collect();
-            let mut open = || frontier(&geometry, free.pop_front().expect("a die has more than two blocks"));
+            let first = index * flash.blocks_per_die;
+            let mut free: VecDeque<u32> = (first..first + flash.blocks_per_die).collect();
+            let mut open = || frontier(&flash, free.pop_front().expect("a die has more than two blocks"));
             Die { host: open(), collected: open(), free, mapped: 0, unit_fill: 0 }
         };
         Self {
-            mapped_per_die_max: geometry.mapped_per_die_max() as u32,
-            flash_pages: vec![NOTHING; geometry.user_pages as usize],
-            host_pages: vec![NOTHING; geometry.pages() as usize],
-            victims: Victims::new(geometry.dies, geometry.blocks_per_die, geometry.pages_per_block),
-            dies: (0..geometry.dies).map(die).collect(),
+            mapped_per_die_max: parameters.mapped_per_die_max() as u32,
+            flash_pages: vec![NOTHING; flash.user_pages as usize],
+            host_pages: vec![NOTHING; flash.pages() as usize],
+            victims: Victims::new(flash.dies, flash.blocks_per_die, flash.pages_per_block),
+            dies: (0..flash.dies).map(die).collect(),
             counts: Counts::default(),
-            erases: vec![0; (geometry.dies * geometry.blocks_per_die) as usize],
-            opened_s: vec![0; (geometry.dies * geometry.blocks_per_die) as usize],
+            erases: vec![0; flash.blocks() as usize],
+            opened_s: vec![0; flash.blocks() as usize],
             now_s: 0,
-            geometry,
+            parameters,
+            flash,
         }
     }
 
     /// Its shape.
-    pub fn geometry(&self) -> &FtlGeometry {
-        &self.geometry
+    pub fn parameters(&self) -> &PageMapParameters {
+        &self.parameters
     }
 
     #[inline]
@@ -175,7 +143,7 @@ impl PageMap {
         if let Some(flash_page) = self.flash_page(host_page) {
             self.flash_pages[host_page as usize] = NOTHING;
             self.host_pages[flash_page as usize] = NOTHING;
-            let die = self.victims.lose(flash_page / self.geometry.pages_per_block);
+            let die = self.victims.lose(flash_page / self.flash.pages_per_block);
             self.dies[die as usize].mapped -= 1;
         }
     }
@@ -184,10 +152,10 @@ impl PageMap {
         let place = &mut self.dies[die as usize];
         self.victims.close(place.host.block);
         let block = place.free.pop_front().expect("collection keeps at least two blocks free");
-        place.host = frontier(&self.geometry, block);
+        place.host = frontier(&self.flash, block);
         self.opened_s[block as usize] = self.now_s;
         let mut work = Work::NONE;
-        while self.dies[die as usize].free.len() < self.geometry.free_blocks_min as usize {
+        while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {
             work.add(self.collect(die, todo));
         }
         if work != Work::NONE {
@@ -200,19 +168,19 @@ impl PageMap {
         let victim = self.victims.take_lowest(die).expect("a die that needs collection has a closed block");
         let valid = u32::from(self.victims.valid(victim));
         assert!(
-            valid < self.geometry.pages_per_block,
+            valid < self.flash.pages_per_block,
             "a die never holds so much that collection gains nothing"
         );
         let rows = if valid > 0 { self.move_out(victim, valid, todo) } else { 0 };
         self.victims.erase(victim);
         self.erases[victim as usize] += 1;
-        let start = u64::from(victim) * u64::from(self.geometry.pages_per_block);
-        todo.note(|| Change::Erased(start..start + u64::from(self.geometry.pages_per_block)));
+        let start = u64::from(victim) * u64::from(self.flash.pages_per_block);
+        todo.note(|| Change::Erased(start..start + u64::from(self.flash.pages_per_block)));
         let place = &mut self.dies[die as usize];
         place.free.push_back(victim);
         place.unit_fill += valid;
-        let programs = place.unit_fill / self.geometry.unit_pages;
-        place.unit_fill %= self.geometry.unit_pages;
+        let programs = place.unit_fill / self.flash.unit_pages;
+        place.unit_fill %= self.flash.unit_pages;
         self.counts.programmed += u64::from(valid);
         self.counts.erases += 1;
         Work { rows, moved: valid, programs, erases: 1, ..Work::NONE }
@@ -220,12 +188,12 @@ impl PageMap {
 
     /// Moves all valid pages of a block; returns how many rows hold at least one of them.
     fn move_out(&mut self, victim: u32, valid: u32, todo: &mut Todo) -> u32 {
-        let start = victim * self.geometry.pages_per_block;
+        let start = victim * self.flash.pages_per_block;
         let die = self.victims.die(victim);
         let (mut rows, mut left, mut page) = (0, valid, start);
         while left > 0 {
             let left_before = left;
-            for _ in 0..self.geometry.row_pages {
+            for _ in 0..self.flash.row_pages {
                 let held = self.host_pages[page as usize];
                 if held != NOTHING {
                     self.host_pages[page as usize] = NOTHING;
@@ -252,7 +220,7 @@ impl PageMap {
         if next + 1 == end {
             self.victims.close(block);
             let block = place.free.pop_front().expect("collection starts with a free block left");
-            place.collected = frontier(&self.geometry, block);
+            place.collected = frontier(&self.flash, block);
             self.opened_s[block as usize] = self.now_s;
         }
         next
@@ -261,16 +229,16 @@ impl PageMap {
 
 impl TranslationLayer for PageMap {
     fn user_pages(&self) -> u32 {
-        self.geometry.user_pages
+        self.flash.user_pages
     }
 
     #[inline]
     fn find(&self, page: u32) -> Option<Place> {
         let at = self.flash_page(page)?;
-        let block = at / self.geometry.pages_per_block;
+        let block = at / self.flash.pages_per_block;
         Some(Place {
             at: u64::from(at),
-            row: u64::from(at / self.geometry.row_pages),
+            row: u64::from(at / self.flash.row_pages),
             die: self.victims.die(block),
             cell: Cell::Native,
             size: 1,
@@ -280,12 +248,12 @@ impl TranslationLayer for PageMap {
 
     #[inline]
     fn accepts(&self, die: u32) -> bool {
-        self.dies[die as usize].mapped + self.geometry.unit_pages <= self.mapped_per_die_max
+        self.dies[die as usize].mapped + self.flash.unit_pages <= self.mapped_per_die_max
     }
 
     #[inline]
     fn unit(&self, _die: u32) -> Unit {
-        Unit { cell: Cell::Native, size: self.geometry.unit_pages }
+        Unit { cell: Cell::Native, size: self.flash.unit_pages }
     }
 
     #[inline]
@@ -308,7 +276,7 @@ impl TranslationLayer for PageMap {
 
     fn end_unit(&mut self, die: u32, todo: &mut Todo) {
         let host = &mut self.dies[die as usize].host;
-        let padded = host.next.next_multiple_of(self.geometry.unit_pages);
+        let padded = host.next.next_multiple_of(self.flash.unit_pages);
         self.counts.programmed += u64::from(padded - host.next);
         host.next = padded;
         if host.next == host.end {
@@ -321,8 +289,8 @@ impl TranslationLayer for PageMap {
     }
 
     fn tend(&mut self, die: u32, todo: &mut Todo) -> bool {
-        let wanted = self.dies[die as usize].free.len() < self.geometry.idle_free_blocks as usize;
-        let gains = |valid| u32::from(valid) < self.geometry.pages_per_block;
+        let wanted = self.dies[die as usize].free.len() < self.parameters.idle_free_blocks as usize;
+        let gains = |valid| u32::from(valid) < self.flash.pages_per_block;
         if !wanted || !self.victims.lowest(die).is_some_and(gains) {
             return false;
         }
@@ -352,9 +320,9 @@ impl TranslationLayer for PageMap {
     }
 }
 
-fn frontier(geometry: &FtlGeometry, block: u32) -> Frontier {
-    let next = block * geometry.pages_per_block;
-    Frontier { block, next, end: next + geometry.pages_per_block }
+fn frontier(flash: &FlashGeometry, block: u32) -> Frontier {
+    let next = block * flash.pages_per_block;
+    Frontier { block, next, end: next + flash.pages_per_block }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::flash::layer_laws::{acts, keeps_its_laws};
 
 /// Write amplification of greedy collection under uniform random writes, in the limit of many blocks: victims hold
 /// one of two successive counts m and m − 1 of valid pages (Bux and Iliadis, 2010), mixed by q, and flow balance
@@ -24,18 +25,20 @@ fn greedy_write_amplification(pages_per_block: u32, alpha: f64) -> f64 {
 
 /// One die of 4096 blocks. At the moment a victim is chosen, the reserve is erased (one block of it has just become
 /// the empty host block) and the block of collected pages is half full on average.
-fn shape(pages_per_block: u32, spare_share: f64) -> FtlGeometry {
-    let mut geometry = FtlGeometry {
-        dies: 1,
-        blocks_per_die: 4096,
-        pages_per_block,
-        row_pages: 1,
-        unit_pages: 1,
-        user_pages: 1,
+fn shape(pages_per_block: u32, spare_share: f64) -> PageMapParameters {
+    let mut geometry = PageMapParameters {
+        flash: FlashGeometry {
+            dies: 1,
+            blocks_per_die: 4096,
+            pages_per_block,
+            row_pages: 1,
+            unit_pages: 1,
+            user_pages: 1,
+        },
         free_blocks_min: 2,
         idle_free_blocks: 0,
     };
-    geometry.user_pages = (usable_pages(&geometry) * (1.0 - spare_share)) as u32;
+    geometry.flash.user_pages = (usable_pages(&geometry) * (1.0 - spare_share)) as u32;
     geometry
 }
 
@@ -44,21 +47,21 @@ fn write(ftl: &mut PageMap, page: u32, die: u32) {
     ftl.write(page, 1, die, &mut todo);
 }
 
-fn usable_pages(geometry: &FtlGeometry) -> f64 {
-    let unusable_blocks = f64::from(geometry.dies) * (f64::from(geometry.free_blocks_min) + 0.5);
-    geometry.pages() as f64 - unusable_blocks * f64::from(geometry.pages_per_block)
+fn usable_pages(geometry: &PageMapParameters) -> f64 {
+    let unusable_blocks = f64::from(geometry.flash.dies) * (f64::from(geometry.free_blocks_min) + 0.5);
+    geometry.flash.pages() as f64 - unusable_blocks * f64::from(geometry.flash.pages_per_block)
 }
 
 fn fill(ftl: &mut PageMap) {
-    for page in 0..ftl.geometry.user_pages {
-        let die = page % ftl.geometry.dies;
+    for page in 0..ftl.flash.user_pages {
+        let die = page % ftl.flash.dies;
         write(ftl, page, die);
     }
 }
 
 /// Programmed over host pages between `from` and `to` rounds of as many operations as there are user pages.
 fn measure(ftl: &mut PageMap, from: u32, to: u32, mut operate: impl FnMut(&mut PageMap, u64)) -> f64 {
-    let round = u64::from(ftl.geometry.user_pages);
+    let round = u64::from(ftl.flash.user_pages);
     (0..u64::from(from) * round).for_each(|step| operate(ftl, step));
     let before = ftl.counts();
     (0..u64::from(to - from) * round).for_each(|step| operate(ftl, step));
@@ -68,7 +71,7 @@ fn measure(ftl: &mut PageMap, from: u32, to: u32, mut operate: impl FnMut(&mut P
 
 fn random_writes(ftl: &mut PageMap, from: u32, to: u32) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let PageMap { geometry: FtlGeometry { user_pages, dies, .. }, .. } = *ftl;
+    let PageMap { flash: FlashGeometry { user_pages, dies, .. }, .. } = *ftl;
     measure(ftl, from, to, |ftl, step| {
         write(ftl, random.random_range(0..user_pages), (step % u64::from(dies)) as u32);
     })
@@ -91,7 +94,7 @@ fn random_writes_are_amplified_as_theory_says() {
     {
         let mut ftl = PageMap::new(shape(pages_per_block, spare));
         fill(&mut ftl);
-        let alpha = usable_pages(&ftl.geometry) / f64::from(ftl.geometry.user_pages);
+        let alpha = usable_pages(&ftl.parameters) / f64::from(ftl.flash.user_pages);
         let theory = greedy_write_amplification(pages_per_block, alpha);
         let found = random_writes(&mut ftl, 6, 14);
         println!("{pages_per_block} {spare} {found} {theory} {}", found / theory - 1.0);
@@ -105,8 +108,8 @@ fn random_writes_are_amplified_as_theory_says() {
 #[test]
 fn many_dies_amplify_like_one() {
     let mut geometry = shape(32, 0.15);
-    (geometry.dies, geometry.blocks_per_die) = (4, 2048);
-    geometry.user_pages = (usable_pages(&geometry) * 0.85) as u32;
+    (geometry.flash.dies, geometry.flash.blocks_per_die) = (4, 2048);
+    geometry.flash.user_pages = (usable_pages(&geometry) * 0.85) as u32;
     let mut ftl = PageMap::new(geometry);
     fill(&mut ftl);
     let theory = greedy_write_amplification(32, 1.0 / 0.85);
@@ -122,7 +125,7 @@ fn trim_lowers_write_amplification_as_theory_says() {
     for q in [0.1, 0.2] {
         let mut ftl = PageMap::new(shape(32, spare));
         fill(&mut ftl);
-        let user = ftl.geometry.user_pages;
+        let user = ftl.flash.user_pages;
         let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
         let found = measure(&mut ftl, 6, 14, |ftl, _| {
             let page = random.random_range(0..user);
@@ -146,7 +149,7 @@ fn trim_lowers_write_amplification_as_theory_says() {
 fn sequential_overwrites_cost_nothing_extra() {
     let mut ftl = PageMap::new(shape(32, 0.07));
     fill(&mut ftl);
-    let user = u64::from(ftl.geometry.user_pages);
+    let user = u64::from(ftl.flash.user_pages);
     let found = measure(&mut ftl, 1, 3, |ftl, step| {
         write(ftl, (step % user) as u32, 0);
     });
@@ -157,54 +160,38 @@ fn sequential_overwrites_cost_nothing_extra() {
 fn a_shape_that_can_not_work_is_refused() {
     let fits = shape(32, 0.1);
     assert_eq!(fits.check(), Ok(()));
-    let refuse = |change: &dyn Fn(&mut FtlGeometry), word: &str| {
+    let refuse = |change: &dyn Fn(&mut PageMapParameters), word: &str| {
         let mut geometry = fits;
         change(&mut geometry);
         let error = geometry.check().unwrap_err();
         assert!(error.contains(word), "{error}");
     };
-    refuse(&|g| g.user_pages = 4092 * 32, "too little spare");
-    refuse(&|g| g.dies = 0, "at least 1");
+    refuse(&|g| g.flash.user_pages = 4092 * 32, "too little spare");
+    refuse(&|g| g.flash.dies = 0, "at least 1");
     refuse(&|g| g.free_blocks_min = 1, "2 blocks");
-    refuse(&|g| g.row_pages = 3, "multiple");
-    refuse(&|g| g.pages_per_block = 70_000, "65535");
-    refuse(&|g| g.blocks_per_die = 1 << 30, "2³²");
-    refuse(&|g| g.blocks_per_die = 3, "too little spare");
+    refuse(&|g| g.flash.row_pages = 3, "multiple");
+    refuse(&|g| g.flash.pages_per_block = 70_000, "65535");
+    refuse(&|g| g.flash.blocks_per_die = 1 << 30, "2³²");
+    refuse(&|g| g.flash.blocks_per_die = 3, "too little spare");
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Act {
-    Write(u32),
-    Trim(u32),
-    Pad(u32),
-    Ahead(u32),
-}
-
-fn acts() -> impl Strategy<Value = Vec<Act>> {
-    let act = prop_oneof![
-        8 => any::<u32>().prop_map(Act::Write),
-        2 => any::<u32>().prop_map(Act::Trim),
-        1 => any::<u32>().prop_map(Act::Pad),
-        1 => any::<u32>().prop_map(Act::Ahead),
-    ];
-    prop::collection::vec(act, 1..2000)
-}
-
-fn small_shapes() -> impl Strategy<Value = FtlGeometry> {
+fn small_shapes() -> impl Strategy<Value = PageMapParameters> {
     (1u32..4, 7u32..16, 1u32..5, 1u32..4, 2u32..4, 1u32..=100).prop_map(
         |(dies, blocks_per_die, units, unit_pages, free_blocks_min, percent)| {
-            let mut geometry = FtlGeometry {
-                dies,
-                blocks_per_die,
-                pages_per_block: units * unit_pages,
-                row_pages: unit_pages,
-                unit_pages,
-                user_pages: 1,
+            let mut geometry = PageMapParameters {
+                flash: FlashGeometry {
+                    dies,
+                    blocks_per_die,
+                    pages_per_block: units * unit_pages,
+                    row_pages: unit_pages,
+                    unit_pages,
+                    user_pages: 1,
+                },
                 free_blocks_min,
                 idle_free_blocks: blocks_per_die,
             };
             let room = dies * (geometry.mapped_per_die_max() as u32 - unit_pages);
-            geometry.user_pages = (room * percent / 100).max(1);
+            geometry.flash.user_pages = (room * percent / 100).max(1);
             geometry
         },
     )
@@ -213,12 +200,12 @@ fn small_shapes() -> impl Strategy<Value = FtlGeometry> {
 /// Both maps agree page by page, so no host page can be read from a place that was overwritten or moved; counts
 /// of valid pages are those of the maps; the reserve of erased blocks stands.
 fn assert_consistent(ftl: &PageMap) {
-    let geometry = ftl.geometry;
-    let mut valid = vec![0u32; (geometry.dies * geometry.blocks_per_die) as usize];
-    for host_page in 0..geometry.user_pages {
+    let geometry = ftl.parameters;
+    let mut valid = vec![0u32; (geometry.flash.dies * geometry.flash.blocks_per_die) as usize];
+    for host_page in 0..geometry.flash.user_pages {
         if let Some(flash_page) = ftl.flash_page(host_page) {
             assert_eq!(ftl.host_pages[flash_page as usize], host_page + 1);
-            valid[(flash_page / geometry.pages_per_block) as usize] += 1;
+            valid[(flash_page / geometry.flash.pages_per_block) as usize] += 1;
         }
     }
     let held = ftl.host_pages.iter().filter(|held| **held != NOTHING).count() as u64;
@@ -235,34 +222,11 @@ fn assert_consistent(ftl: &PageMap) {
 
 proptest! {
     #[test]
-    fn the_maps_stay_consistent(geometry in small_shapes(), acts in acts()) {
-        prop_assume!(geometry.check().is_ok());
-        let mut ftl = PageMap::new(geometry);
-        let mut todo = Todo::default();
-        let mut shadow = vec![false; geometry.user_pages as usize];
-        for (step, act) in (0u32..).zip(acts) {
-            match act {
-                Act::Write(page) => {
-                    let page = page % geometry.user_pages;
-                    let first = step % geometry.dies;
-                    let die = (first..geometry.dies).chain(0..first).find(|die| ftl.accepts(*die));
-                    write(&mut ftl, page, die.expect("some die has room"));
-                    shadow[page as usize] = true;
-                }
-                Act::Trim(page) => {
-                    ftl.trim(page % geometry.user_pages, &mut todo);
-                    shadow[(page % geometry.user_pages) as usize] = false;
-                }
-                Act::Pad(die) => ftl.end_unit(die % geometry.dies, &mut todo),
-                Act::Ahead(die) => {
-                    ftl.tend(die % geometry.dies, &mut todo);
-                }
-            }
-        }
-        assert_consistent(&ftl);
-        for (page, written) in (0..).zip(shadow) {
-            prop_assert_eq!(ftl.flash_page(page).is_some(), written);
-        }
-        prop_assert!(ftl.counts().programmed >= ftl.counts().host_pages);
+    fn it_keeps_the_laws_and_its_maps_stay_consistent(parameters in small_shapes(), acts in acts(600)) {
+        prop_assume!(parameters.check().is_ok());
+        let mut map = PageMap::new(parameters);
+        keeps_its_laws(&mut map, parameters.flash.dies, &acts);
+        assert_consistent(&map);
+        prop_assert!(map.counts().programmed >= map.counts().host_pages);
     }
 }

@@ -2,12 +2,13 @@
 
 use likenew_core::units::Nanos;
 
+use super::layer::{self, Layer, Map};
 use super::{Identity, RATE, finish, span};
 use crate::error::SimError;
 use crate::flash::die_set::DIES_MAX;
-use crate::flash::flash_parameters::FlashParameters;
+use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::nand::{CellTimes, NandParameters};
-use crate::flash::page_map::FtlGeometry;
 use crate::host_link::LinkParameters;
 use crate::section::{Section, Sourced};
 
@@ -16,8 +17,10 @@ use crate::section::{Section, Sourced};
 pub struct FlashModel {
     /// The mechanism.
     pub parameters: FlashParameters,
-    /// The map.
-    pub map: FtlGeometry,
+    /// How its flash is divided.
+    pub flash: FlashGeometry,
+    /// The translation layer.
+    pub layer: Layer,
     /// Bytes of flash for user data and spare together.
     pub physical_bytes: u64,
     /// A used drive was overwritten at random, without TRIM, for this share of what it holds.
@@ -32,11 +35,8 @@ struct Firmware {
     write_command: Nanos,
     other_command: Nanos,
     buffer_bytes: u64,
-    page_bytes: u32,
-    free_blocks_min: u32,
     idle_after: Nanos,
-    idle_free_blocks: u32,
-    trims: bool,
+    trim: Trim,
 }
 
 fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
@@ -45,11 +45,8 @@ fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
         write_command: span(section, "write_command_ns")?,
         other_command: span(section, "other_command_ns")?,
         buffer_bytes: section.whole("buffer_bytes", 512..=1 << 32)?,
-        page_bytes: section.count("map_page_bytes", 512..=65_536)?,
-        free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
         idle_after: span(section, "idle_after_ns")?,
-        idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
-        trims: section.truth("trims")?,
+        trim: Trim::ALL[section.choice("trim", &Trim::WORDS)?],
     })
 }
 
@@ -102,12 +99,13 @@ pub(super) fn read(
     sources: &mut Vec<Sourced>,
 ) -> Result<FlashModel, SimError> {
     let firmware = finish(root.section("firmware")?, sources, read_firmware)?;
+    let map = finish(root.section("map")?, sources, layer::read)?;
     let nand = root.section("nand")?;
     let site = nand.site();
     let chips = finish(nand, sources, read_chips)?;
     let overwritten_share =
         finish(root.section("used")?, sources, |section| section.number("overwritten_share", 0.0..=100.0))?;
-    build_flash(identity, link, &firmware, &chips, overwritten_share).map_err(|why| site.error(why))
+    build_flash(identity, link, &firmware, &map, &chips, overwritten_share).map_err(|why| site.error(why))
 }
 
 /// Brings the terms of the data sheets into those of the mechanism, whose pages are units of the map.
@@ -115,10 +113,11 @@ fn build_flash(
     identity: &Identity,
     link: LinkParameters,
     firmware: &Firmware,
+    map: &Map,
     chips: &Chips,
     overwritten_share: f64,
 ) -> Result<FlashModel, String> {
-    let page = firmware.page_bytes;
+    let page = map.page_bytes;
     check_sizes(identity, page, chips.page_bytes)?;
     let pages_per_page = chips.page_bytes / page;
     let row_pages = chips.planes * pages_per_page;
@@ -131,23 +130,22 @@ fn build_flash(
             "{pages} flash pages of {page} bytes for {user_pages} user pages: there have to be more flash pages than user pages, and at most {FLASH_PAGES_MAX}"
         ));
     }
-    let ftl = FtlGeometry {
+    let flash = FlashGeometry {
         dies,
         blocks_per_die: chips.blocks_per_plane,
         pages_per_block: u32::try_from(block_pages).expect("at most 2³⁰ pages"),
         row_pages,
         unit_pages: row_pages * chips.pages_per_program,
         user_pages: u32::try_from(user_pages).expect("fewer than 2³⁰ pages"),
-        free_blocks_min: firmware.free_blocks_min,
-        idle_free_blocks: firmware.idle_free_blocks,
     };
-    ftl.check()?;
+    flash.check()?;
+    let layer = map.family.over(flash)?;
     let buffer_pages = u32::try_from(firmware.buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
-    if buffer_pages < 2 * ftl.unit_pages {
+    if buffer_pages < 2 * flash.unit_pages {
         return Err(format!(
             "firmware.buffer_bytes is {}: it has to hold two program units of {} bytes",
             firmware.buffer_bytes,
-            u64::from(ftl.unit_pages) * u64::from(page)
+            u64::from(flash.unit_pages) * u64::from(page)
         ));
     }
     let wire_bytes = u64::from(chips.page_bytes + chips.page_spare_bytes) / u64::from(pages_per_page);
@@ -169,27 +167,25 @@ fn build_flash(
         sector_bytes: identity.sector_bytes,
         page_bytes: page,
         buffer_pages,
-        unit_pages: ftl.unit_pages,
+        unit_pages: flash.unit_pages,
         nand,
         idle_after: firmware.idle_after,
-        trims: firmware.trims,
+        trim: firmware.trim,
     };
-    Ok(FlashModel { parameters, map: ftl, physical_bytes: pages * u64::from(page), overwritten_share })
+    Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }
 
 fn check_sizes(identity: &Identity, page: u32, chip_page: u32) -> Result<(), String> {
     let sector = identity.sector_bytes;
     if !page.is_multiple_of(sector) || page / sector > 64 {
-        return Err(format!("firmware.map_page_bytes is {page}: it takes 1 to 64 sectors of {sector} bytes"));
+        return Err(format!("map.page_bytes is {page}: it takes 1 to 64 sectors of {sector} bytes"));
     }
     if !chip_page.is_multiple_of(page) {
-        return Err(format!(
-            "nand.page_bytes is {chip_page}: it takes a multiple of firmware.map_page_bytes, {page}"
-        ));
+        return Err(format!("nand.page_bytes is {chip_page}: it takes a multiple of map.page_bytes, {page}"));
     }
     if !identity.capacity_bytes.is_multiple_of(u64::from(page)) {
         return Err(format!(
-            "identity.capacity_bytes is {}: it takes a multiple of firmware.map_page_bytes, {page}",
+            "identity.capacity_bytes is {}: it takes a multiple of map.page_bytes, {page}",
             identity.capacity_bytes
         ));
     }

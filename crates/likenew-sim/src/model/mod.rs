@@ -9,8 +9,10 @@ use crate::section::{Section, Sourced, Text};
 
 mod disk;
 mod flash;
+mod layer;
 
 pub use flash::FlashModel;
+pub use layer::Layer;
 
 /// What the maker or a reviewer says of a new drive; never used by the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

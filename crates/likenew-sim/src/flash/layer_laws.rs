@@ -1,0 +1,154 @@
+//! The laws of translation layers, as a check that the tests of every family run.
+//!
+//! A flash array is kept beside the layer, copy by copy, from the changes that the layer notes. Every page of the host
+//! must be found where the array holds what was last written to it.
+
+use std::collections::BTreeMap;
+
+use likenew_core::io::DataClass;
+use proptest::prelude::*;
+
+use super::translation_layer::{Change, Todo, TranslationLayer};
+
+/// Something that happens to a drive; numbers are taken modulo what there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Act {
+    /// Some pages from one on, in order, of data that compresses to so many eighths.
+    Write { page: u32, pages: u32, eighths: u8 },
+    /// Pages are forgotten.
+    Trim { page: u32, pages: u32 },
+    /// A unit is programmed as it is.
+    EndUnit { die: u32 },
+    /// A die without anything to do does a step.
+    Tend { die: u32 },
+    /// Seconds pass.
+    Wait { seconds: u8 },
+}
+
+/// Up to `count_max` of them: mostly short writes, some long ones.
+pub(crate) fn acts(count_max: usize) -> impl Strategy<Value = Vec<Act>> {
+    let run = prop_oneof![6 => 1u32..4, 1 => 1u32..200];
+    let act = prop_oneof![
+        16 => (any::<u32>(), run.clone(), 0u8..=8).prop_map(|(page, pages, eighths)| Act::Write { page, pages, eighths }),
+        3 => (any::<u32>(), run).prop_map(|(page, pages)| Act::Trim { page, pages }),
+        1 => any::<u32>().prop_map(|die| Act::EndUnit { die }),
+        2 => any::<u32>().prop_map(|die| Act::Tend { die }),
+        1 => any::<u8>().prop_map(|seconds| Act::Wait { seconds }),
+    ];
+    prop::collection::vec(act, 1..count_max)
+}
+
+/// What the flash holds, and what the host wrote.
+struct Arrays {
+    /// By [`Place::at`](super::translation_layer::Place::at).
+    copies: BTreeMap<u64, u64>,
+    /// By page of the host.
+    host: Vec<Option<u64>>,
+    stamp: u64,
+}
+
+impl Arrays {
+    fn apply(&mut self, todo: &mut Todo) {
+        for change in todo.take_changes() {
+            match change {
+                Change::Written { page, at } => {
+                    let before = self.copies.insert(at, self.stamp);
+                    assert_eq!(before, None, "page {page} was programmed over a copy that was not erased");
+                }
+                Change::Moved { from, to } => {
+                    let stamp = *self.copies.get(&from).expect("only a copy that exists is moved");
+                    let before = self.copies.insert(to, stamp);
+                    assert_eq!(before, None, "a move went over a copy that was not erased");
+                }
+                Change::Erased(range) => {
+                    let mut rest = self.copies.split_off(&range.start);
+                    self.copies.append(&mut rest.split_off(&range.end));
+                }
+            }
+        }
+        todo.forget_works();
+    }
+
+    fn check(&self, layer: &impl TranslationLayer) {
+        for (page, written) in (0u32..).zip(&self.host) {
+            let found = layer.find(page).map(|place| self.copies.get(&place.at).copied());
+            match (found, written) {
+                (None, None) => {}
+                (Some(held), Some(_)) => {
+                    assert_eq!(held, *written, "page {page} holds what was last written to it")
+                }
+                _ => panic!("page {page} is found {found:?}, but the host last wrote {written:?}"),
+            }
+        }
+        let held = self.host.iter().flatten().count() as u64;
+        assert_eq!(layer.mapped_pages(), held, "as many pages are mapped as hold data");
+    }
+}
+
+/// Lets all of this happen to a new layer over `dies` dies and holds it to its laws.
+pub(crate) fn keeps_its_laws(layer: &mut impl TranslationLayer, dies: u32, acts: &[Act]) {
+    let mut todo = Todo::with_changes();
+    let pages = layer.user_pages();
+    let mut arrays = Arrays { copies: BTreeMap::new(), host: vec![None; pages as usize], stamp: 0 };
+    let (mut cursor, mut seconds) = (0, 0);
+    for (step, act) in acts.iter().enumerate() {
+        match *act {
+            Act::Write { page, pages: run, eighths } => {
+                let data = data(eighths);
+                for page in (0..run).map(|next| page.wrapping_add(next) % pages) {
+                    arrays.stamp += 1;
+                    let size = layer.size(data);
+                    assert!((1..=layer.size_max()).contains(&size));
+                    let die = die_for(layer, page, dies, &mut cursor);
+                    assert!(layer.unit(die).size > 0, "a die that accepts pages has room in its unit");
+                    layer.write(page, size, die, &mut todo);
+                    if layer.die_for(page).is_some() {
+                        layer.end_unit(die, &mut todo);
+                    }
+                    arrays.host[page as usize] = Some(arrays.stamp);
+                    arrays.apply(&mut todo);
+                }
+            }
+            Act::Trim { page, pages: run } => {
+                for page in (0..run).map(|next| page.wrapping_add(next) % pages) {
+                    layer.trim(page, &mut todo);
+                    arrays.host[page as usize] = None;
+                    arrays.apply(&mut todo);
+                }
+            }
+            Act::EndUnit { die } => layer.end_unit(die % dies, &mut todo),
+            Act::Tend { die } => {
+                layer.tend(die % dies, &mut todo);
+            }
+            Act::Wait { seconds: span } => {
+                seconds += i64::from(span);
+                layer.set_clock(seconds);
+            }
+        }
+        arrays.apply(&mut todo);
+        if step % 64 == 0 {
+            arrays.check(layer);
+        }
+    }
+    arrays.check(layer);
+    let counts = layer.counts();
+    assert_eq!(counts.host_pages, arrays.stamp, "every host write is counted");
+    let wear = layer.wear();
+    assert!(wear.erases_min as f64 <= wear.erases_mean && wear.erases_mean <= f64::from(wear.erases_max));
+}
+
+fn data(eighths: u8) -> DataClass {
+    match eighths {
+        0 => DataClass::Zero,
+        8 => DataClass::Random,
+        part => DataClass::Ratio(f32::from(part) / 8.0),
+    }
+}
+
+fn die_for(layer: &impl TranslationLayer, page: u32, dies: u32, cursor: &mut u32) -> u32 {
+    layer.die_for(page).unwrap_or_else(|| {
+        let round = (1..=dies).map(|step| (*cursor + step) % dies);
+        *cursor = round.into_iter().find(|die| layer.accepts(*die)).expect("some die has room");
+        *cursor
+    })
+}
