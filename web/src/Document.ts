@@ -53,6 +53,14 @@ export interface Accounting {
   erases: number;
   write_amplification: number;
   free_blocks: number;
+  wear?: Wear;
+}
+
+export interface Wear {
+  erases_min: number;
+  erases_max: number;
+  erases_mean: number;
+  bad_blocks: number;
 }
 
 export interface Identity {

@@ -1,6 +1,6 @@
 /** What was measured, how, and with what: names and values. */
 
-import type { Document, Identity, Value } from "./Document";
+import type { Accounting, Document, Identity, Value } from "./Document";
 import { spell } from "./units";
 
 export interface Fact {
@@ -38,11 +38,21 @@ export function factsOf(document: Document): Fact[] {
 function accounting({ accounting: books }: Identity): Fact[] {
   if (!books) return [];
   return [
-    { name: "Written by the host since new", value: spell(books.host_bytes_written, "bytes") },
-    { name: "Programmed into flash since new", value: spell(books.flash_bytes_programmed, "bytes") },
+    { name: "Written by the host in this run", value: spell(books.host_bytes_written, "bytes") },
+    { name: "Programmed into flash in this run", value: spell(books.flash_bytes_programmed, "bytes") },
     { name: "Write amplification", value: spell(books.write_amplification, "1") },
     { name: "Erases", value: spell(books.erases, "") },
     { name: "Free blocks", value: spell(books.free_blocks, "") },
+    ...wear(books),
+  ];
+}
+
+function wear({ wear: erases }: Accounting): Fact[] {
+  if (!erases) return [];
+  const [least, mean, most] = [erases.erases_min, erases.erases_mean, erases.erases_max];
+  return [
+    { name: "Erases of a block (least, mean, most)", value: [least, mean, most].map((n) => spell(n, "")).join(", ") },
+    { name: "Bad blocks", value: spell(erases.bad_blocks, "") },
   ];
 }
 

@@ -140,7 +140,7 @@ pub struct BadUnit {
 
 const SIZE_EXPECTED: &str = "a size: write a whole number of bytes or a number with k, M, G, T, KiB … TiB (binary) or kB, MB, GB, TB (decimal), such as 4k or 1GiB";
 const DURATION_EXPECTED: &str =
-    "a duration: write a number with ns, us, ms, s, min or h, such as 500ms or 3s";
+    "a duration: write a number with ns, us, ms, s, min, h or d, such as 500ms or 3s";
 
 /// Reads `4k`, `1.5GiB`, `4096`, `1MB`. Letters alone and `…iB` are binary, `…B` is decimal.
 ///
@@ -164,7 +164,7 @@ pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
     scale(number, factor).ok_or_else(bad)
 }
 
-/// Reads `250ns`, `10us`, `500ms`, `3s`, `2min`, `1h`.
+/// Reads `250ns`, `10us`, `500ms`, `3s`, `2min`, `1h`, `90d`.
 ///
 /// # Errors
 /// Anything else, a bare number other than 0, or a duration that is not a whole number of nanoseconds.
@@ -178,6 +178,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, BadUnit> {
         "s" => 1_000_000_000,
         "min" | "m" => 60_000_000_000,
         "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
         "" if number == "0" => 1,
         _ => return Err(bad()),
     };

@@ -97,8 +97,18 @@ fn run(document: &Document) -> String {
 
 fn books(document: &Document) -> Option<String> {
     let books = document.target.accounting?;
+    let wear = books.wear.map_or(String::new(), |wear| {
+        let bad = match wear.bad_blocks {
+            0 => String::new(),
+            bad => format!(", {bad} bad blocks"),
+        };
+        format!(
+            " Since it was made each block was erased {} to {} times, {:.2} on average{bad}.",
+            wear.erases_min, wear.erases_max, wear.erases_mean
+        )
+    });
     Some(format!(
-        "In this run: {} from the host, {} programmed into flash (write amplification {:.2}), {} erases, {} free blocks.",
+        "In this run: {} from the host, {} programmed into flash (write amplification {:.2}), {} erases, {} free blocks.{wear}",
         amount(books.host_bytes_written),
         amount(books.flash_bytes_programmed),
         books.write_amplification,

@@ -1,7 +1,8 @@
 //! The contract between a simulated drive's lane and the mechanism behind it.
 
-use likenew_core::drive::Accounting;
+use likenew_core::drive::{Accounting, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
+use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 
 /// A mechanism that serves I/O in virtual time. A slot holds one I/O at most, and has been announced.
@@ -18,6 +19,18 @@ pub(crate) trait Device: Send {
     /// Lets that thing happen, and says which I/Os end by it.
     fn step(&mut self, done: &mut Vec<Completion>);
 
+    /// Keeps the bytes that are written from now on; [`data`](Self::data) works then.
+    fn keep_data(&mut self);
+
+    /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has brought, after it has
+    /// ended. Only a drive that keeps data has any.
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8>;
+
+    /// What can be known of its state without measuring.
+    fn health(&self) -> Health {
+        Health::default()
+    }
+
     /// Its books: work since it was opened, and free blocks as of now.
     fn accounting(&self) -> Accounting;
 }
@@ -31,10 +44,11 @@ pub(crate) fn books(
     flash_bytes_programmed: u64,
     erases: u64,
     free_blocks: u64,
+    wear: Option<Wear>,
 ) -> Accounting {
     let write_amplification = match host_bytes_written {
         0 => 1.0,
         host => flash_bytes_programmed as f64 / host as f64,
     };
-    Accounting { host_bytes_written, flash_bytes_programmed, erases, write_amplification, free_blocks }
+    Accounting { host_bytes_written, flash_bytes_programmed, erases, write_amplification, free_blocks, wear }
 }

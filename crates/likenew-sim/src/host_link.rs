@@ -18,28 +18,41 @@ pub struct LinkParameters {
 /// The link in time. Data moves in the order in which it becomes ready.
 pub(crate) struct HostLink {
     parameters: LinkParameters,
+    /// What it moves now.
+    bytes_per_s: u64,
     to_drive: Timeline,
     to_host: Timeline,
 }
 
 impl HostLink {
     pub(crate) fn new(parameters: LinkParameters) -> Self {
-        Self { parameters, to_drive: Timeline::default(), to_host: Timeline::default() }
+        Self {
+            parameters,
+            bytes_per_s: parameters.bytes_per_s,
+            to_drive: Timeline::default(),
+            to_host: Timeline::default(),
+        }
     }
 
     pub(crate) fn command_slots(&self) -> u32 {
         self.parameters.command_slots
     }
 
+    /// Moves so many bytes per second at most from now on, or as many as it can.
+    pub(crate) fn limit(&mut self, bytes_per_s: Option<u64>) {
+        let all = self.parameters.bytes_per_s;
+        self.bytes_per_s = bytes_per_s.map_or(all, |limit| limit.min(all));
+    }
+
     /// When `bytes` that the host sends from `now` on are in the drive.
     pub(crate) fn send_to_drive(&mut self, now: Nanos, bytes: u64) -> Nanos {
-        self.to_drive.reserve(now, transfer_time(bytes, self.parameters.bytes_per_s))
+        self.to_drive.reserve(now, transfer_time(bytes, self.bytes_per_s))
     }
 
     /// When `bytes` that the drive sends from `now` on are in the host.
     pub(crate) fn send_to_host(&mut self, now: Nanos, bytes: u64) -> Nanos {
         let line = if self.parameters.duplex { &mut self.to_host } else { &mut self.to_drive };
-        line.reserve(now, transfer_time(bytes, self.parameters.bytes_per_s))
+        line.reserve(now, transfer_time(bytes, self.bytes_per_s))
     }
 }
 

@@ -6,8 +6,8 @@
 //! done. New and used drives differ by their past alone, which the same layers make without time. The drives
 //! themselves are data: [`catalog`] lists those that are built in, each parameter with its source.
 //!
-//! This room never reads a clock or the system, holds no data that is written to a drive, opens no file, and knows no
-//! statistics. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
+//! This room never reads a clock or the system, opens no file, and knows no statistics. A drive holds the bytes that are
+//! written to it only when it is asked to. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
 
 mod catalog;
 mod device;
@@ -18,6 +18,7 @@ pub mod flash;
 mod host_link;
 mod make;
 pub mod model;
+mod plain_contents;
 mod section;
 mod sim_drive;
 mod spec;

@@ -1,7 +1,7 @@
 //! From a model and a state to a drive, and what a report says of it.
 
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::units::amount;
+use likenew_core::units::{Nanos, amount};
 
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
@@ -13,7 +13,7 @@ use crate::flash::translation_layer::TranslationLayer;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::SimDrive;
 use crate::spec::Spec;
-use crate::state::{self, State};
+use crate::state::{self, Past, State};
 
 type Facts = Vec<(String, String)>;
 
@@ -27,9 +27,9 @@ pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
                 Some(false) => Trim::Ignored,
             };
             let parameters = FlashParameters { trim, ..flash.parameters };
-            let (fill, overwritten_share) = past(spec, flash);
-            let facts = flash_facts(flash, &parameters, spec.state, fill, overwritten_share);
-            (flash_device(parameters, flash.layer, fill, overwritten_share), trim.works(), facts)
+            let past = past(spec, flash);
+            let facts = flash_facts(flash, &parameters, spec.state, past);
+            (flash_device(parameters, flash.layer, past), trim.works(), facts)
         }
         Mechanism::Disk(parameters) => {
             (Box::new(DiskDrive::new(*parameters)), false, disk_facts(parameters, spec.state))
@@ -48,36 +48,31 @@ pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
         caveats: vec![caveat(model)],
         accounting: None,
     };
-    SimDrive::new(identity, trims, device)
+    SimDrive::new(identity, trims, spec.data, device)
 }
 
 /// A flash drive with its past.
-fn flash_device(
-    parameters: FlashParameters,
-    layer: Layer,
-    fill: f64,
-    overwritten_share: f64,
-) -> Box<dyn Device> {
+fn flash_device(parameters: FlashParameters, layer: Layer, past: Past) -> Box<dyn Device> {
     fn around<L: TranslationLayer + 'static>(
         layer: L,
         parameters: FlashParameters,
-        fill: f64,
-        overwritten_share: f64,
+        past: Past,
     ) -> Box<dyn Device> {
-        let layer = state::make(layer, parameters.nand.dies(), fill, overwritten_share);
+        let layer = state::make(layer, parameters.nand.dies(), past);
         Box::new(FlashDrive::new(parameters, layer))
     }
     match layer {
-        Layer::Page(page) => around(PageMap::new(page), parameters, fill, overwritten_share),
+        Layer::Page(page) => around(PageMap::new(page), parameters, past),
     }
 }
 
 /// The share of its addresses that a drive holds data in, and the share of that which was overwritten.
-fn past(spec: &Spec, flash: &FlashModel) -> (f64, f64) {
-    match spec.state {
-        State::New => (spec.fill.unwrap_or(0.0), 0.0),
-        State::Used => (spec.fill.unwrap_or(1.0), flash.overwritten_share),
-    }
+fn past(spec: &Spec, flash: &FlashModel) -> Past {
+    let (fill, overwritten_share) = match spec.state {
+        State::New => (0.0, 0.0),
+        State::Used => (1.0, flash.overwritten_share),
+    };
+    Past { fill: spec.fill.unwrap_or(fill), overwritten_share, age: spec.age }
 }
 
 fn fact(name: &str, value: impl Into<String>) -> (String, String) {
@@ -88,17 +83,12 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn flash_facts(
-    flash: &FlashModel,
-    parameters: &FlashParameters,
-    state: State,
-    fill: f64,
-    overwritten_share: f64,
-) -> Facts {
+fn flash_facts(flash: &FlashModel, parameters: &FlashParameters, state: State, past: Past) -> Facts {
     let (division, nand) = (flash.flash, parameters.nand);
     let user = f64::from(division.user_pages) * f64::from(parameters.page_bytes);
     let physical = flash.physical_bytes as f64;
     let page = u64::from(parameters.page_bytes);
+    let Past { fill, overwritten_share, age } = past;
     let held = match (state, fill > 0.0) {
         (State::New, false) => "new: erased, nothing written".into(),
         (State::New, true) => format!("new, then the first {} written once in order", percent(fill)),
@@ -109,6 +99,7 @@ fn flash_facts(
             amount(page)
         ),
     };
+    let held = if age > Nanos::ZERO { format!("{held}; all of that {age} ago") } else { held };
     vec![
         fact("state", held),
         fact("flash", amount(flash.physical_bytes)),

@@ -1,12 +1,12 @@
-//! A simulated drive as the loop sees it: one lane, virtual time, no data.
+//! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for.
 
 use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Slot};
-use likenew_core::target::{Clock, Geometry, Target};
+use likenew_core::target::{Clock, Geometry, Health, Target};
 use likenew_core::units::Nanos;
 
-use crate::device::Device;
+use crate::device::{Device, NO_IO};
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
 pub struct SimDrive {
@@ -17,16 +17,24 @@ pub struct SimDrive {
 }
 
 impl SimDrive {
-    pub(crate) fn new(identity: Identity, trims: bool, device: Box<dyn Device>) -> Self {
+    pub(crate) fn new(
+        identity: Identity,
+        trims: bool,
+        carries_data: bool,
+        mut device: Box<dyn Device>,
+    ) -> Self {
         let geometry = Geometry {
             capacity: identity.capacity_bytes,
             block: identity.block_bytes,
             boundary: None,
             writable: true,
             trims,
-            carries_data: false,
+            carries_data,
             clock: Clock::Virtual,
         };
+        if carries_data {
+            device.keep_data();
+        }
         Self { identity, geometry, device, now: Nanos::ZERO }
     }
 
@@ -71,12 +79,13 @@ impl Drive for SimDrive {
             )));
         }
         self.device.announce_slots(need.depth);
+        let buffers = if self.geometry.carries_data { need.depth } else { 1 };
         let lane = SimLane {
             drive: self,
             in_flight: vec![false; need.depth as usize],
             in_flight_count: 0,
-            scratch: Vec::new(),
-            length_max: need.length_max as usize,
+            ios: vec![NO_IO; need.depth as usize],
+            buffers: vec![vec![0; need.length_max as usize]; buffers as usize],
         };
         Ok(vec![Box::new(lane)])
     }
@@ -94,9 +103,10 @@ struct SimLane<'a> {
     /// By slot.
     in_flight: Vec<bool>,
     in_flight_count: usize,
-    /// All slots share it, because nothing is ever read from it.
-    scratch: Vec<u8>,
-    length_max: usize,
+    /// By slot, or one for all where nothing is ever read from it; empty until it is asked for.
+    buffers: Vec<Vec<u8>>,
+    /// The I/Os in flight, by slot, where the drive keeps data.
+    ios: Vec<Io>,
 }
 
 impl Target for SimLane<'_> {
@@ -110,8 +120,8 @@ impl Target for SimLane<'_> {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         assert!(!self.in_flight[slot.index()], "the buffer of {slot:?} is in flight");
-        self.scratch.resize(self.length_max, 0);
-        &mut self.scratch
+        let shared = self.buffers.len() == 1;
+        &mut self.buffers[if shared { 0 } else { slot.index() }]
     }
 
     fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
@@ -121,6 +131,14 @@ impl Target for SimLane<'_> {
             assert!(!*in_flight, "{:?} is in flight already", io.slot);
             *in_flight = true;
             self.in_flight_count += 1;
+            if self.drive.geometry.carries_data {
+                self.ios[io.slot.index()] = *io;
+                let data = self.drive.device.data(io.slot);
+                data.clear();
+                data.extend_from_slice(
+                    &self.buffers[io.slot.index() % self.buffers.len()][..io.length as usize],
+                );
+            }
             self.drive.device.accept(io, self.drive.now);
         }
         Ok(self.drive.now)
@@ -134,8 +152,17 @@ impl Target for SimLane<'_> {
             assert!(*in_flight, "{:?} completes without having been submitted", completion.slot);
             *in_flight = false;
             self.in_flight_count -= 1;
+            if self.drive.geometry.carries_data && self.ios[completion.slot.index()].op == Op::Read {
+                let (index, data) = (completion.slot.index(), self.drive.device.data(completion.slot));
+                let buffer = index % self.buffers.len();
+                self.buffers[buffer][..data.len()].copy_from_slice(data);
+            }
         }
         Ok(())
+    }
+
+    fn health(&mut self) -> Health {
+        self.drive.device.health()
     }
 }
 

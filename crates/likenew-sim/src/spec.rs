@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use likenew_core::units::{Nanos, parse_duration};
+
 use crate::catalog::catalog;
 use crate::error::SimError;
 use crate::model::Model;
@@ -22,6 +24,10 @@ pub struct Spec {
     pub fill: Option<f64>,
     /// Whether TRIM works, if not as the drive itself has it.
     pub trim: Option<bool>,
+    /// How long ago its data was written.
+    pub age: Nanos,
+    /// Whether it holds the bytes that are written to it.
+    pub data: bool,
 }
 
 /// How a simulated drive is named.
@@ -33,7 +39,8 @@ pub enum Named {
     File(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on and trim=off, joined by &";
+const QUERY_EXPECTED: &str =
+    "state=new, state=used, fill=0..1, trim=on, trim=off, age=90d and data=on, joined by &";
 
 impl Spec {
     /// Reads `sim:NAME` or `sim:FILE.toml`, with settings after a question mark.
@@ -52,7 +59,15 @@ impl Spec {
         } else {
             return Err(bad(unknown_name(name)));
         };
-        let mut spec = Self { text: text.to_owned(), drive, state: State::default(), fill: None, trim: None };
+        let mut spec = Self {
+            text: text.to_owned(),
+            drive,
+            state: State::default(),
+            fill: None,
+            trim: None,
+            age: Nanos::ZERO,
+            data: false,
+        };
         let mut seen = Vec::new();
         for setting in query.into_iter().flat_map(|query| query.split('&')) {
             let key = spec.set(setting).map_err(bad)?;
@@ -72,6 +87,9 @@ impl Spec {
             ("state", "used") => self.state = State::Used,
             ("trim", "on") => self.trim = Some(true),
             ("trim", "off") => self.trim = Some(false),
+            ("data", "on") => self.data = true,
+            ("data", "off") => self.data = false,
+            ("age", span) => self.age = parse_duration(span).map_err(|error| format!("age is {error}"))?,
             ("fill", share) => match share.parse::<f64>() {
                 Ok(share) if (0.0..=1.0).contains(&share) => self.fill = Some(share),
                 _ => return Err(format!("fill is \"{share}\": it takes a share from 0 to 1, such as 0.8")),

@@ -1,5 +1,6 @@
 //! The past of a simulated drive, made by its own mechanism before its clock starts.
 
+use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -25,12 +26,25 @@ impl State {
     }
 }
 
+/// What happened to a drive before it is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Past {
+    /// The share of its addresses that hold data.
+    pub(crate) fill: f64,
+    /// The share of that which was overwritten.
+    pub(crate) overwritten_share: f64,
+    /// How long ago all of that was.
+    pub(crate) age: Nanos,
+}
+
 /// All aged drives have the same past.
 const SEED: u64 = 1;
 
-/// Writes the first `fill` share of the pages of a translation layer in order, and overwrites as many as
-/// `overwritten_share` of them at random. All of it is data that does not compress.
-pub(crate) fn make<L: TranslationLayer>(layer: L, dies: u32, fill: f64, overwritten_share: f64) -> L {
+/// Writes the first `fill` share of the pages of a translation layer in order, and overwrites `overwritten_share` times as
+/// many of them at random. All of it is data that does not compress.
+pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: Past) -> L {
+    let Past { fill, overwritten_share, age } = past;
+    layer.set_clock(-(age.as_secs_f64() as i64));
     let filled = (f64::from(layer.user_pages()) * fill) as u32;
     let mut writer = Writer::new(layer, dies);
     (0..filled).for_each(|page| writer.write(page));
@@ -99,7 +113,8 @@ mod tests {
     use crate::flash::page_map::{PageMap, PageMapParameters};
 
     fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {
-        super::make(PageMap::new(geometry), geometry.flash.dies, fill, overwritten_share)
+        let past = Past { fill, overwritten_share, age: Nanos::ZERO };
+        super::make(PageMap::new(geometry), geometry.flash.dies, past)
     }
 
     fn geometry() -> PageMapParameters {

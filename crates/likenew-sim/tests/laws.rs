@@ -15,7 +15,7 @@ fn open(spec: &str) -> SimDrive {
 
 #[test]
 fn a_flash_drive_keeps_the_laws() {
-    for state in ["state=new", "state=used", "state=used&fill=0.5", "state=used&trim=off"] {
+    for state in ["state=new", "state=used", "state=used&fill=0.5", "state=used&trim=off", "data=on"] {
         laws::all(|| open(&format!("sim:tiny-flash?{state}")));
     }
 }
@@ -35,6 +35,7 @@ fn a_drive_that_programs_several_pages_at_once_keeps_the_laws() {
 #[test]
 fn a_disk_keeps_the_laws_with_and_without_its_caches() {
     laws::all(|| open("sim:wd6400aaks"));
+    laws::all(|| open("sim:wd6400aaks?data=on"));
     let text = include_str!("../../../catalog/wd6400aaks.toml")
         .replace("write_cache_bytes = { value = 16777216", "write_cache_bytes = { value = 0")
         .replace("segment_bytes = { value = 524288", "segment_bytes = { value = 0");
@@ -87,11 +88,12 @@ fn small_drives() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn drives_of_any_shape_complete_everything_once(text in small_drives(), used in any::<bool>(), seed in any::<u64>()) {
-        let spec = Spec::parse(&format!("sim:any.toml?state={}", if used { "used" } else { "new" })).unwrap();
+        let spec = Spec::parse(&format!("sim:any.toml?data=on&state={}", if used { "used" } else { "new" })).unwrap();
         let Ok(mut drive) = spec.open(|_| Ok(text.clone())) else {
             return Err(TestCaseError::reject("this shape leaves no spare"));
         };
         laws::completes_everything_once(&mut drive, seed, 1000);
+        laws::keeps_data(&mut drive, seed, 3000);
         let books = drive.accounting().unwrap();
         prop_assert!(books.free_blocks >= 2);
     }

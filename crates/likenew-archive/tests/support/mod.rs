@@ -107,6 +107,7 @@ pub(crate) fn segment(number: u64) -> Segment {
         erases: 1,
         write_amplification: 2.0 / 3.0,
         free_blocks: 9,
+        wear: None,
     });
     segment
 }

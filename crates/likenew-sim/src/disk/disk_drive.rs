@@ -20,6 +20,7 @@ use super::write_cache::WriteCache;
 use crate::device::{Device, NO_IO, books};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
+use crate::plain_contents::PlainContents;
 use crate::timeline::{Timeline, transfer_time};
 
 /// A request that has waited so long is served next, wherever it is (assumed; no data sheet says).
@@ -84,6 +85,7 @@ pub(crate) struct DiskDrive {
     head: u32,
     /// The head reads ahead undisturbed until then, because somebody waits for it.
     promised: Nanos,
+    contents: Option<PlainContents>,
     host_bytes_written: u64,
     media_bytes_written: u64,
 }
@@ -113,6 +115,7 @@ impl DiskDrive {
             cylinder: 0,
             head: 0,
             promised: Nanos::ZERO,
+            contents: None,
             host_bytes_written: 0,
             media_bytes_written: 0,
             parameters,
@@ -355,6 +358,9 @@ impl Device for DiskDrive {
 
     fn accept(&mut self, io: &Io, now: Nanos) {
         self.requests[io.slot.index()] = Request { io: *io, began: now, data_from: now };
+        if let Some(contents) = &mut self.contents {
+            contents.serve(io);
+        }
         if io.op == Op::Write {
             self.host_bytes_written += u64::from(io.length);
         }
@@ -374,7 +380,15 @@ impl Device for DiskDrive {
         self.happen(event, now, done);
     }
 
+    fn keep_data(&mut self) {
+        self.contents = Some(PlainContents::new(self.parameters.platters.sector_bytes));
+    }
+
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        self.contents.as_mut().expect("the drive was asked to keep data").request(slot)
+    }
+
     fn accounting(&self) -> Accounting {
-        books(self.host_bytes_written, self.media_bytes_written, 0, 0)
+        books(self.host_bytes_written, self.media_bytes_written, 0, 0, None)
     }
 }

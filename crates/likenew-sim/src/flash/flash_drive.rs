@@ -1,27 +1,32 @@
 //! A flash drive: link, firmware, write buffer, translation layer and chips, put together.
 //!
-//! A command waits for a slot of the link, then for the firmware, which handles one command at a time. A write is
-//! acknowledged once all of it is in the write buffer; the buffer drains to whichever die has nothing to do, round
-//! robin. Collection that a write makes necessary is done by the die that took it, right after it. A read ends when
-//! its last byte has crossed the link; pages that are unmapped or still in the buffer need no die.
+//! A command waits for a slot of the link, then for the firmware, which handles one command at a time. Reading, writing
+//! and resting have a file each.
+
+mod reading;
+mod resting;
+mod writing;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 
+use super::contents::Contents;
 use super::flash_parameters::FlashParameters;
+use super::map_cache::MapCache;
 use super::nand::{Ended, Nand, NandEvent, ReadJob, Reader};
-use super::translation_layer::{Counts, Place, Todo, TranslationLayer};
-use super::write_buffer::{WriteBuffer, sector_mask};
+use super::thermal::Thermal;
+use super::translation_layer::{Counts, Todo, TranslationLayer};
+use super::write_buffer::WriteBuffer;
 use crate::device::{Device, NO_IO, books};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::timeline::Timeline;
 
-/// Pages of a write that cross the link as one; other traffic gets its turn in between.
-const BURST_PAGES: u32 = 8;
 const SECOND_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy)]
@@ -50,6 +55,8 @@ struct Request {
     io: Io,
     /// Bytes of a read that have not been given to the link yet.
     bytes_left: u64,
+    /// Segments of the map that a read still waits for.
+    segments_left: u32,
     /// The next page of a write to send over the link, and to arrive in the buffer; and the end of both.
     page_to_send: u32,
     page_to_arrive: u32,
@@ -66,6 +73,11 @@ pub(crate) struct FlashDrive<L> {
     layer: L,
     todo: Todo,
     nand: Nand,
+    map_cache: Option<MapCache>,
+    /// Changed segments of the map that have left the cache and do not fill a program unit yet.
+    segments_to_program: u32,
+    thermal: Option<Thermal>,
+    contents: Option<Contents>,
     /// By slot.
     requests: Vec<Request>,
     /// In the host, waiting for one of the link's command slots.
@@ -76,11 +88,15 @@ pub(crate) struct FlashDrive<L> {
     sending: bool,
     /// The slots of the buffer that each die is programming.
     units: Vec<Vec<u32>>,
+    /// Pages that are still to be forgotten.
+    trims: VecDeque<Range<u32>>,
     /// When the last I/O ended, whether a look at that is due, and whether the drive looks after itself now.
     quiet_since: Nanos,
     idle_check_due: bool,
     idle: bool,
     host_bytes_written: u64,
+    /// Sizes of segments of the map that were programmed.
+    segments_programmed: u64,
     counts_when_opened: Counts,
     /// The next second of the translation layer's clock.
     next_second: Nanos,
@@ -88,7 +104,8 @@ pub(crate) struct FlashDrive<L> {
 
 impl<L: TranslationLayer> FlashDrive<L> {
     /// A drive around a translation layer that may already have a past.
-    pub(crate) fn new(parameters: FlashParameters, layer: L) -> Self {
+    pub(crate) fn new(parameters: FlashParameters, mut layer: L) -> Self {
+        layer.set_clock(0);
         let unit = || Vec::with_capacity(parameters.unit_pages as usize);
         Self {
             events: EventQueue::new(),
@@ -99,18 +116,24 @@ impl<L: TranslationLayer> FlashDrive<L> {
                 parameters.page_bytes / parameters.sector_bytes,
             ),
             nand: Nand::new(parameters.nand),
+            map_cache: parameters.map_cache.map(MapCache::new),
+            segments_to_program: 0,
+            thermal: parameters.thermal.map(Thermal::new),
+            contents: None,
             requests: Vec::new(),
             waiting: VecDeque::new(),
             slots_used: 0,
             writers: VecDeque::new(),
             sending: false,
             units: (0..parameters.nand.dies()).map(|_| unit()).collect(),
+            trims: VecDeque::new(),
             quiet_since: Nanos::ZERO,
             idle_check_due: false,
             idle: false,
             host_bytes_written: 0,
+            segments_programmed: 0,
             counts_when_opened: layer.counts(),
-            next_second: Nanos::ZERO,
+            next_second: Nanos::from_secs(1),
             layer,
             todo: Todo::default(),
             parameters,
@@ -128,29 +151,20 @@ impl<L: TranslationLayer> FlashDrive<L> {
         self.events.push(at, Event::Command(slot));
     }
 
-    fn happen(&mut self, event: Event, now: Nanos, done: &mut Vec<Completion>) {
-        match event {
-            Event::Command(slot) => self.command(slot, now),
-            Event::Arrived(slot, pages) => self.arrive(slot, pages, now, done),
-            Event::Nand(event) => self.nand_happens(event, now),
-            Event::Complete(slot) => self.end(slot, now, done),
-            Event::IdleCheck => self.check_idle(now),
-        }
-    }
-
     fn command(&mut self, slot: u32, now: Nanos) {
-        let io = self.requests[slot as usize].io;
-        match io.op {
-            Op::Read => self.read(slot, now),
+        if let Some(thermal) = &mut self.thermal
+            && let Some(limit) = thermal.pass(now)
+        {
+            self.link.limit(limit);
+        }
+        match self.requests[slot as usize].io.op {
+            Op::Read => self.look_up(slot, now),
             Op::Write => {
                 self.writers.push_back(slot);
                 self.send(now);
             }
             Op::Trim => {
-                if self.parameters.trim.works() {
-                    self.trim(io.offset, u64::from(io.length));
-                    self.give_works(now);
-                }
+                self.take_trim(slot, now);
                 self.events.push(now, Event::Complete(slot));
                 self.drain(now);
                 self.send(now);
@@ -162,151 +176,26 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Hands each row that holds a part of the read to its die; what needs no die goes over the link at once.
-    fn read(&mut self, slot: u32, now: Nanos) {
-        let request = &self.requests[slot as usize];
-        let (io, pages) = (request.io, request.page_to_send..request.page_end);
-        let mut ready_bytes = 0;
-        let mut open: Option<(Place, ReadJob)> = None;
-        for page in pages {
-            let bytes = self.part(&io, page).1;
-            let place = if self.buffer.holds(page) { None } else { self.layer.find(page) };
-            let Some(place) = place else {
-                ready_bytes += u64::from(bytes);
-                continue;
-            };
-            match &mut open {
-                Some((first, job)) if first.row == place.row => {
-                    (job.size, job.bytes) = (job.size + place.size, job.bytes + bytes);
-                }
-                _ => {
-                    let job = read_job(Reader::Host(slot), &place, bytes);
-                    if let Some((place, job)) = open.replace((place, job)) {
-                        self.nand.read(place.die, job, now, &mut self.events);
-                    }
-                }
-            }
-        }
-        if let Some((place, job)) = open {
-            self.nand.read(place.die, job, now, &mut self.events);
-        }
-        if ready_bytes > 0 {
-            self.reply(slot, ready_bytes, now);
-        }
-    }
-
-    /// Sends bytes of a read to the host.
-    fn reply(&mut self, slot: u32, bytes: u64, now: Nanos) {
-        let at = self.link.send_to_host(now, bytes);
-        let request = &mut self.requests[slot as usize];
-        request.bytes_left -= bytes;
-        if request.bytes_left == 0 {
-            self.events.push(at, Event::Complete(slot));
-        }
-    }
-
-    /// Starts the next burst of the oldest write, if the buffer has room for any of it.
-    fn send(&mut self, now: Nanos) {
-        let Some(&slot) = self.writers.front() else { return };
-        if self.sending {
-            return;
-        }
-        let Request { io, page_to_send: first, page_end, .. } = self.requests[slot as usize];
-        let pages = self.buffer.reserve((page_end - first).min(BURST_PAGES));
-        if pages == 0 {
-            return;
-        }
-        let bytes = (first..first + pages).map(|page| u64::from(self.part(&io, page).1)).sum();
-        let at = self.link.send_to_drive(now, bytes);
-        self.events.push(at, Event::Arrived(slot, pages));
-        self.sending = true;
-        self.requests[slot as usize].page_to_send += pages;
-        if first + pages == page_end {
-            self.writers.pop_front();
-        }
-    }
-
-    fn arrive(&mut self, slot: u32, pages: u32, now: Nanos, done: &mut Vec<Completion>) {
-        let Request { io, page_to_arrive: first, page_end, .. } = self.requests[slot as usize];
-        let size = self.layer.size(io.data);
-        for page in first..first + pages {
-            let (start, bytes) = self.part(&io, page);
-            let sector = self.parameters.sector_bytes;
-            self.buffer.put(page, sector_mask(start / sector, (start + bytes) / sector), size);
-        }
-        self.requests[slot as usize].page_to_arrive += pages;
-        self.sending = false;
-        self.drain(now);
-        self.send(now);
-        if first + pages == page_end {
-            self.end(slot, now, done);
-        }
-    }
-
-    /// Gives what is due in the buffer to dies that have nothing to do.
-    fn drain(&mut self, now: Nanos) {
-        while let Some((slot, page)) = self.buffer.take_partial(self.idle) {
-            match self.layer.find(page) {
-                None => self.buffer.complete(slot),
-                Some(place) => {
-                    let job = read_job(Reader::Fill(slot), &place, 0);
-                    self.nand.read(place.die, job, now, &mut self.events);
-                }
-            }
-        }
-        while let Some(page) = self.buffer.first_ready()
-            && let Some(die) = self.choose_die(page)
-            && self.buffer.has_unit(self.layer.unit(die).size)
-        {
-            self.program(die, now);
-        }
-        while let Some(slot) = self.buffer.pop_flushed() {
-            self.events.push(now, Event::Complete(slot));
-        }
-    }
-
-    /// The die that can take the page now.
-    fn choose_die(&self, page: u32) -> Option<u32> {
-        match self.layer.die_for(page) {
-            Some(die) => self.nand.may_program(die).then_some(die),
-            None => self.nand.next_idle(|die| self.layer.accepts(die)),
-        }
-    }
-
-    fn program(&mut self, die: u32, now: Nanos) {
-        let unit = &mut self.units[die as usize];
-        assert!(unit.is_empty(), "an idle die programs nothing");
-        let program = self.layer.unit(die);
-        self.buffer.take_unit(program.size, unit);
-        for slot in unit.iter() {
-            let (page, size) = self.buffer.page(*slot);
-            self.layer.write(page, size, die, &mut self.todo);
-        }
-        self.layer.end_unit(die, &mut self.todo);
-        self.nand.program(die, program, now, &mut self.events);
-        self.give_works(now);
-    }
-
-    /// Hands the dies what the translation layer wants done.
-    fn give_works(&mut self, now: Nanos) {
-        for (die, work) in self.todo.take_works() {
-            self.nand.work(die, work, now, &mut self.events);
-        }
-    }
-
     fn nand_happens(&mut self, event: NandEvent, now: Nanos) {
         match self.nand.happen(event, now, &mut self.events) {
             Ended::Nothing => return,
             Ended::Read(ReadJob { reader: Reader::Host(slot), bytes, .. }) => {
                 self.reply(slot, u64::from(bytes), now);
             }
-            Ended::Read(ReadJob { reader: Reader::Fill(slot), .. }) => self.buffer.complete(slot),
+            Ended::Read(ReadJob { reader: Reader::Map(slot), .. }) => {
+                let request = &mut self.requests[slot as usize];
+                request.segments_left -= 1;
+                if request.segments_left == 0 {
+                    self.read(slot, now);
+                }
+            }
+            Ended::Read(ReadJob { reader: Reader::Fill(slot), .. }) => self.fill(slot),
             Ended::Program(die) => {
                 for slot in self.units[die as usize].drain(..) {
                     self.buffer.release(slot);
                 }
             }
-            Ended::Rest => {}
+            Ended::Read(ReadJob { reader: Reader::Nobody, .. }) | Ended::Rest => {}
         }
         self.drain(now);
         self.send(now);
@@ -315,22 +204,14 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Lets every die that has nothing to do look after itself, as far as there is something to gain.
-    fn tend(&mut self, now: Nanos) {
-        for die in 0..self.parameters.nand.dies() {
-            if self.nand.is_idle(die) && self.layer.tend(die, &mut self.todo) {
-                self.give_works(now);
-            }
+    /// Follows what the translation layer has just done: work for the dies, and changes of the contents, of which the one
+    /// that was written comes from a slot of the buffer.
+    fn follow(&mut self, buffered: Option<u32>, now: Nanos) {
+        if let Some(contents) = &mut self.contents {
+            contents.follow(&mut self.todo, buffered);
         }
-    }
-
-    /// Forgets the pages that lie wholly within a range of bytes.
-    fn trim(&mut self, offset: u64, length: u64) {
-        let page_bytes = u64::from(self.parameters.page_bytes);
-        let pages = offset.div_ceil(page_bytes)..(offset + length) / page_bytes;
-        for page in pages {
-            self.buffer.discard(page as u32);
-            self.layer.trim(page as u32, &mut self.todo);
+        for (die, work) in self.todo.take_works() {
+            self.nand.work(die, work, now, &mut self.events);
         }
     }
 
@@ -345,39 +226,28 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Has the drive looked at again when it may have been quiet for long enough.
-    fn expect_idle(&mut self) {
-        if !self.idle_check_due {
-            self.idle_check_due = true;
-            self.events.push(self.quiet_since + self.parameters.idle_after, Event::IdleCheck);
-        }
+    /// Bytes programmed since the drive was opened.
+    fn programmed_bytes(&self) -> u64 {
+        let sizes = self.layer.counts().programmed - self.counts_when_opened.programmed;
+        let page = u64::from(self.parameters.page_bytes);
+        sizes * page / u64::from(self.layer.size_max()) + self.segments_programmed * page
     }
 
-    fn check_idle(&mut self, now: Nanos) {
-        self.idle_check_due = false;
-        if self.slots_used > 0 {
-            return;
-        }
-        if now < self.quiet_since + self.parameters.idle_after {
-            return self.expect_idle();
-        }
-        self.idle = true;
-        self.drain(now);
-        self.tend(now);
-    }
-
-    /// The part of a page that an I/O covers: where it starts in the page, and how long it is, in bytes.
     fn part(&self, io: &Io, page: u32) -> (u32, u32) {
-        let page_start = u64::from(page) * u64::from(self.parameters.page_bytes);
-        let start = io.offset.max(page_start);
-        let end = (io.offset + u64::from(io.length)).min(page_start + u64::from(self.parameters.page_bytes));
-        ((start - page_start) as u32, (end - start) as u32)
+        part_of_page(io, page, self.parameters.page_bytes)
     }
 }
 
 impl<L: TranslationLayer> Device for FlashDrive<L> {
     fn announce_slots(&mut self, count: u32) {
-        let empty = Request { io: NO_IO, bytes_left: 0, page_to_send: 0, page_to_arrive: 0, page_end: 0 };
+        let empty = Request {
+            io: NO_IO,
+            bytes_left: 0,
+            segments_left: 0,
+            page_to_send: 0,
+            page_to_arrive: 0,
+            page_end: 0,
+        };
         let count = self.requests.len().max(count as usize);
         self.requests.resize(count, empty);
     }
@@ -387,8 +257,14 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
         let first = (io.offset / page_bytes) as u32;
         let page_end = (io.offset + u64::from(io.length)).div_ceil(page_bytes) as u32;
         let bytes_left = u64::from(io.length);
-        self.requests[io.slot.index()] =
-            Request { io: *io, bytes_left, page_to_send: first, page_to_arrive: first, page_end };
+        self.requests[io.slot.index()] = Request {
+            io: *io,
+            bytes_left,
+            segments_left: 0,
+            page_to_send: first,
+            page_to_arrive: first,
+            page_end,
+        };
         self.idle = false;
         if io.op == Op::Write {
             self.host_bytes_written += u64::from(io.length);
@@ -411,19 +287,52 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
             self.layer.set_clock(second as i64);
             self.next_second = Nanos((second + 1) * SECOND_NS);
         }
-        self.happen(event, now, done);
+        match event {
+            Event::Command(slot) => self.command(slot, now),
+            Event::Arrived(slot, pages) => self.arrive(slot, pages, now, done),
+            Event::Nand(event) => self.nand_happens(event, now),
+            Event::Complete(slot) => self.end(slot, now, done),
+            Event::IdleCheck => self.check_idle(now),
+        }
+    }
+
+    fn keep_data(&mut self) {
+        let FlashParameters { buffer_pages, page_bytes, sector_bytes, .. } = self.parameters;
+        self.contents = Some(Contents::new(buffer_pages, page_bytes, sector_bytes));
+        self.todo = Todo::with_changes();
+    }
+
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        self.contents.as_mut().expect("the drive was asked to keep data").request(slot.0)
+    }
+
+    fn health(&self) -> Health {
+        let thermal = self.thermal.as_ref();
+        Health {
+            temperature_c: thermal.map(Thermal::temperature_c),
+            wear_percent: None,
+            throttling: thermal.map(Thermal::throttling),
+        }
     }
 
     fn accounting(&self) -> Accounting {
-        let (counts, before) = (self.layer.counts(), self.counts_when_opened);
-        let programmed = (counts.programmed - before.programmed) * u64::from(self.parameters.page_bytes);
-        let flash_bytes_programmed = programmed / u64::from(self.layer.size_max());
-        let erases = counts.erases - before.erases;
-        books(self.host_bytes_written, flash_bytes_programmed, erases, self.layer.free_blocks())
+        let erases = self.layer.counts().erases - self.counts_when_opened.erases;
+        let (free_blocks, wear) = (self.layer.free_blocks(), self.layer.wear());
+        books(self.host_bytes_written, self.programmed_bytes(), erases, free_blocks, Some(wear))
     }
 }
 
-/// Reads what a place holds, of which the host wants `bytes`.
-fn read_job(reader: Reader, place: &Place, bytes: u32) -> ReadJob {
-    ReadJob { reader, cell: place.cell, senses: 1, size: place.size, bytes }
+/// The part of a page that an I/O covers: where it starts in the page, and how long it is, in bytes.
+fn part_of_page(io: &Io, page: u32, page_bytes: u32) -> (u32, u32) {
+    let page_start = u64::from(page) * u64::from(page_bytes);
+    let start = io.offset.max(page_start);
+    let end = (io.offset + u64::from(io.length)).min(page_start + u64::from(page_bytes));
+    ((start - page_start) as u32, (end - start) as u32)
+}
+
+/// Where that part lies in the bytes of the I/O.
+fn part_of_io(io: &Io, page: u32, page_bytes: u32) -> Range<usize> {
+    let (start, bytes) = part_of_page(io, page, page_bytes);
+    let at = u64::from(page) * u64::from(page_bytes) + u64::from(start) - io.offset;
+    at as usize..at as usize + bytes as usize
 }

@@ -2,11 +2,14 @@
 
 use likenew_core::units::Nanos;
 
+use super::ageing::AgeingParameters;
+use super::map_cache::MapCacheParameters;
 use super::nand::NandParameters;
+use super::thermal::ThermalParameters;
 use crate::host_link::LinkParameters;
 
 /// How a flash drive is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlashParameters {
     /// The cable.
     pub link: LinkParameters,
@@ -30,6 +33,12 @@ pub struct FlashParameters {
     pub idle_after: Nanos,
     /// What TRIM does.
     pub trim: Trim,
+    /// Memory for a part of the map, where it does not hold all of it.
+    pub map_cache: Option<MapCacheParameters>,
+    /// How data ages, if it does.
+    pub ageing: Option<AgeingParameters>,
+    /// How the drive warms up, if that matters.
+    pub thermal: Option<ThermalParameters>,
 }
 
 /// What a drive does with TRIM.

@@ -1,13 +1,17 @@
 //! A flash drive, layer by layer.
 
+pub mod ageing;
+mod contents;
 pub(crate) mod die_set;
 pub(crate) mod flash_drive;
 pub mod flash_geometry;
 pub mod flash_parameters;
 #[cfg(test)]
 mod layer_laws;
+pub mod map_cache;
 pub mod nand;
 pub mod page_map;
+pub mod thermal;
 pub mod translation_layer;
 mod victims;
 mod write_buffer;

@@ -75,6 +75,10 @@ pub(crate) enum Reader {
     Host(u32),
     /// The missing part of a page in the write buffer.
     Fill(u32),
+    /// A request of the host that needs this part of the map first.
+    Map(u32),
+    /// The map itself, for a change of it.
+    Nobody,
 }
 
 /// One array read and the pages of it that are wanted.

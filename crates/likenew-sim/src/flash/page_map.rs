@@ -7,10 +7,11 @@
 
 use std::collections::VecDeque;
 
+use likenew_core::drive::Wear;
 use serde::{Deserialize, Serialize};
 
 use super::flash_geometry::FlashGeometry;
-use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Wear, Work};
+use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Work};
 use super::victims::Victims;
 
 /// How a [`PageMap`] is laid out and when it collects.

@@ -5,6 +5,7 @@
 //! (collection, merges, folding, moving for wear) is answered as [`Work`] of the dies that have to do it, and whoever keeps
 //! the time decides how long that takes. "Page" is the unit of the map throughout.
 
+use likenew_core::drive::Wear;
 use likenew_core::io::DataClass;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -150,32 +151,6 @@ pub struct Counts {
     pub programmed: u64,
     /// Block erasures.
     pub erases: u64,
-}
-
-/// How often blocks were erased since the drive was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Wear {
-    /// The least worn block.
-    pub erases_min: u32,
-    /// The most worn block.
-    pub erases_max: u32,
-    /// Mean of all blocks.
-    pub erases_mean: f64,
-    /// Blocks that were taken out of use.
-    pub bad_blocks: u32,
-}
-
-impl Wear {
-    /// Of blocks with these counts of erasures.
-    pub fn of(erases: impl Iterator<Item = u32>, bad_blocks: u32) -> Self {
-        let (mut blocks, mut sum, mut min, mut max) = (0u64, 0u64, u32::MAX, 0);
-        for count in erases {
-            (blocks, sum) = (blocks + 1, sum + u64::from(count));
-            (min, max) = (min.min(count), max.max(count));
-        }
-        let erases_mean = sum as f64 / blocks.max(1) as f64;
-        Self { erases_min: min.min(max), erases_max: max, erases_mean, bad_blocks }
-    }
 }
 
 /// A translation layer.

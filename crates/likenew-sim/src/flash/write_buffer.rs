@@ -89,21 +89,39 @@ impl WriteBuffer {
         self.slots.get(&page).is_some_and(|slot| self.entries[*slot as usize].sectors == self.all_sectors)
     }
 
-    /// A page for which room was reserved comes in.
+    /// The slot that holds the newest sectors of a page, and which they are.
+    pub(crate) fn find(&self, page: u32) -> Option<(u32, u64)> {
+        let slot = *self.slots.get(&page)?;
+        Some((slot, self.entries[slot as usize].sectors))
+    }
+
+    /// The page in a slot, and its sectors that are here.
+    pub(crate) fn held(&self, slot: u32) -> (u32, u64) {
+        let Entry { page, sectors, .. } = self.entries[slot as usize];
+        (page, sectors)
+    }
+
+    /// A page for which room was reserved comes in; returns its slot.
     #[inline]
-    pub(crate) fn put(&mut self, page: u32, sectors: u64, size: u32) {
+    pub(crate) fn put(&mut self, page: u32, sectors: u64, size: u32) -> u32 {
         self.reserved -= 1;
         if let Some(&slot) = self.slots.get(&page)
             && !matches!(self.entries[slot as usize].stage, Stage::Programming | Stage::Dropped)
         {
-            return self.merge(slot, sectors, size);
+            self.merge(slot, sectors, size);
+            return slot;
         }
         let slot = self.free.pop().expect("room was reserved");
         self.entries[slot as usize] =
             Entry { page, sectors, stage: Stage::Partial, size, sequence: self.sequence };
         self.sequence += 1;
         self.slots.insert(page, slot);
-        if sectors == self.all_sectors { self.make_ready(slot) } else { self.partial.push_back(slot) }
+        if sectors == self.all_sectors {
+            self.make_ready(slot)
+        } else {
+            self.partial.push_back(slot)
+        }
+        slot
     }
 
     /// Newer sectors join older ones; what does not compress among them sets the size.
@@ -256,7 +274,9 @@ mod tests {
     fn room_is_given_once_and_comes_back() {
         let mut buffer = WriteBuffer::new(4, 8);
         assert_eq!((buffer.reserve(3), buffer.reserve(3)), (3, 1));
-        (0..4).for_each(|page| buffer.put(page, 0xff, 1));
+        for page in 0..4 {
+            buffer.put(page, 0xff, 1);
+        }
         assert_eq!(buffer.reserve(1), 0);
         let unit = take(&mut buffer, 4);
         assert_eq!(unit.iter().map(|slot| buffer.page(*slot).0).collect::<Vec<_>>(), [0, 1, 2, 3]);

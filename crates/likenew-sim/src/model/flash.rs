@@ -2,8 +2,9 @@
 
 use likenew_core::units::Nanos;
 
+use super::extras::{read_ageing, read_map_cache, read_thermal};
 use super::layer::{self, Layer, Map};
-use super::{Identity, RATE, finish, span};
+use super::{Identity, RATE, finish, finish_optional, span};
 use crate::error::SimError;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
@@ -105,7 +106,14 @@ pub(super) fn read(
     let chips = finish(nand, sources, read_chips)?;
     let overwritten_share =
         finish(root.section("used")?, sources, |section| section.number("overwritten_share", 0.0..=100.0))?;
-    build_flash(identity, link, &firmware, &map, &chips, overwritten_share).map_err(|why| site.error(why))
+    let map_cache = finish_optional(root.section_or_none("map_cache")?, sources, read_map_cache)?;
+    let ageing = finish_optional(root.section_or_none("ageing")?, sources, read_ageing)?;
+    let thermal = finish_optional(root.section_or_none("thermal")?, sources, read_thermal)?;
+    let mut model = build_flash(identity, link, &firmware, &map, &chips, overwritten_share)
+        .map_err(|why| site.error(why))?;
+    (model.parameters.map_cache, model.parameters.ageing, model.parameters.thermal) =
+        (map_cache, ageing, thermal);
+    Ok(model)
 }
 
 /// Brings the terms of the data sheets into those of the mechanism, whose pages are units of the map.
@@ -171,6 +179,9 @@ fn build_flash(
         nand,
         idle_after: firmware.idle_after,
         trim: firmware.trim,
+        map_cache: None,
+        ageing: None,
+        thermal: None,
     };
     Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }

@@ -8,6 +8,7 @@ use crate::host_link::LinkParameters;
 use crate::section::{Section, Sourced, Text};
 
 mod disk;
+mod extras;
 mod flash;
 mod layer;
 
@@ -98,6 +99,15 @@ fn finish<'a, T>(
     let value = read(&mut section)?;
     sources.extend(section.finish()?);
     Ok(value)
+}
+
+/// Reads a table completely, if it is there.
+fn finish_optional<'a, T>(
+    section: Option<Section<'a>>,
+    sources: &mut Vec<Sourced>,
+    read: impl FnOnce(&mut Section<'a>) -> Result<T, SimError>,
+) -> Result<Option<T>, SimError> {
+    section.map(|section| finish(section, sources, read)).transpose()
 }
 
 fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {

@@ -1,0 +1,112 @@
+//! The bytes that a drive holds, for a drive that is asked to keep them.
+//!
+//! Every copy of a page in the flash is kept by where the translation layer says it is, and moves as the layer moves it; so
+//! a layer that loses or confuses a copy gives wrong bytes. What was never written, or was trimmed, or was written before bytes were
+//! kept, reads as zeros.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::translation_layer::{Change, Todo};
+
+/// The bytes in the flash, in the write buffer, and on their way.
+pub(crate) struct Contents {
+    sector_bytes: usize,
+    page_bytes: usize,
+    /// By slot of the host.
+    requests: Vec<Vec<u8>>,
+    /// By slot of the write buffer.
+    buffer: Vec<Box<[u8]>>,
+    /// By [`Place::at`](super::translation_layer::Place::at).
+    copies: BTreeMap<u64, Box<[u8]>>,
+}
+
+impl Contents {
+    /// Nothing yet, for a buffer of so many pages.
+    pub(crate) fn new(buffer_pages: u32, page_bytes: u32, sector_bytes: u32) -> Self {
+        let page = vec![0; page_bytes as usize].into_boxed_slice();
+        Self {
+            sector_bytes: sector_bytes as usize,
+            page_bytes: page_bytes as usize,
+            requests: Vec::new(),
+            buffer: vec![page; buffer_pages as usize],
+            copies: BTreeMap::new(),
+        }
+    }
+
+    /// The bytes that a request of the host brings or will take.
+    pub(crate) fn request(&mut self, slot: u32) -> &mut Vec<u8> {
+        let slot = slot as usize;
+        if self.requests.len() <= slot {
+            self.requests.resize(slot + 1, Vec::new());
+        }
+        &mut self.requests[slot]
+    }
+
+    /// Takes a part of a write into a page of the buffer, `start` bytes from its beginning.
+    pub(crate) fn arrive(&mut self, slot: u32, part: Range<usize>, buffered: u32, start: usize) {
+        let bytes = &self.requests[slot as usize][part];
+        self.buffer[buffered as usize][start..start + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Completes a page of the buffer, of which only some sectors came from the host, from the copy in the flash.
+    pub(crate) fn complete(&mut self, buffered: u32, sectors: u64, at: Option<u64>) {
+        let copy = at.and_then(|at| self.copies.get(&at));
+        let page = &mut self.buffer[buffered as usize];
+        for (index, sector) in page.chunks_mut(self.sector_bytes).enumerate() {
+            if sectors >> index & 1 == 0 {
+                let start = index * self.sector_bytes;
+                match copy {
+                    Some(copy) => sector.copy_from_slice(&copy[start..start + self.sector_bytes]),
+                    None => sector.fill(0),
+                }
+            }
+        }
+    }
+
+    /// Follows what a translation layer did while it wrote a page of the buffer, or none.
+    pub(crate) fn follow(&mut self, todo: &mut Todo, buffered: Option<u32>) {
+        for change in todo.take_changes() {
+            match change {
+                Change::Written { page, at } => {
+                    let buffered = buffered.unwrap_or_else(|| panic!("page {page} comes from the buffer"));
+                    self.copies.insert(at, self.buffer[buffered as usize].clone());
+                }
+                Change::Moved { from, to } => {
+                    if let Some(copy) = self.copies.get(&from) {
+                        let copy = copy.clone();
+                        self.copies.insert(to, copy);
+                    }
+                }
+                Change::Erased(range) => {
+                    let mut rest = self.copies.split_off(&range.start);
+                    self.copies.append(&mut rest.split_off(&range.end));
+                }
+            }
+        }
+    }
+
+    /// Gives a read `length` bytes of a page from `start` on: sectors that are in the buffer from there, the others from
+    /// the flash.
+    pub(crate) fn read(
+        &mut self,
+        slot: u32,
+        from: usize,
+        part: Range<usize>,
+        buffered: Option<(u32, u64)>,
+        at: Option<u64>,
+    ) {
+        assert!(part.end <= self.page_bytes, "a part lies within its page");
+        let copy = at.and_then(|at| self.copies.get(&at));
+        let target = &mut self.requests[slot as usize][from..from + part.len()];
+        for (sector, target) in target.chunks_mut(self.sector_bytes).enumerate() {
+            let start = part.start + sector * self.sector_bytes;
+            let here = buffered.filter(|(_, sectors)| sectors >> (start / self.sector_bytes) & 1 == 1);
+            let source = here.map(|(slot, _)| &self.buffer[slot as usize]).or(copy);
+            match source {
+                Some(source) => target.copy_from_slice(&source[start..start + target.len()]),
+                None => target.fill(0),
+            }
+        }
+    }
+}

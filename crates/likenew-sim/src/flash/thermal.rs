@@ -1,0 +1,152 @@
+//! How warm a drive gets, and how it slows down against that.
+//!
+//! One heat capacity behind one thermal resistance: with power P the temperature moves from T towards
+//! T∞ = T(ambient) + P·R as T∞ − (T∞ − T)·exp(−Δt/(R·C)), Newton's law of cooling. Power is what the drive draws
+//! idle plus the energy of the bytes read and programmed. Above one temperature the drive limits its link, until it has
+//! cooled down to another.
+
+use likenew_core::units::Nanos;
+
+/// How a drive warms up and when it throttles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThermalParameters {
+    /// Temperature of the air, in °C.
+    pub ambient_c: f64,
+    /// Kelvin for each watt, from the drive to the air.
+    pub resistance_k_per_w: f64,
+    /// Joules for each kelvin.
+    pub capacity_j_per_k: f64,
+    /// Watts of a drive that does nothing.
+    pub idle_w: f64,
+    /// Nanojoules for each byte that the host reads.
+    pub read_nj_per_byte: f64,
+    /// Nanojoules for each byte that is programmed.
+    pub program_nj_per_byte: f64,
+    /// It throttles above so many °C …
+    pub throttle_c: f64,
+    /// … until it is below so many.
+    pub resume_c: f64,
+    /// What the link moves meanwhile, in bytes per second.
+    pub throttled_bytes_per_s: u64,
+}
+
+/// Shorter spans than this are not looked at one by one.
+const STEP: Nanos = Nanos::from_millis(10);
+
+/// The temperature of a drive in time.
+#[derive(Clone, Debug)]
+pub(crate) struct Thermal {
+    parameters: ThermalParameters,
+    temperature_c: f64,
+    at: Nanos,
+    joules: f64,
+    throttling: bool,
+}
+
+impl Thermal {
+    /// A drive that has done nothing for long.
+    pub(crate) fn new(parameters: ThermalParameters) -> Self {
+        let temperature_c = parameters.ambient_c + parameters.idle_w * parameters.resistance_k_per_w;
+        Self { parameters, temperature_c, at: Nanos::ZERO, joules: 0.0, throttling: false }
+    }
+
+    /// The host has read so many bytes.
+    pub(crate) fn read(&mut self, bytes: u64) {
+        self.joules += bytes as f64 * self.parameters.read_nj_per_byte * 1e-9;
+    }
+
+    /// So many bytes have been programmed.
+    pub(crate) fn program(&mut self, bytes: u64) {
+        self.joules += bytes as f64 * self.parameters.program_nj_per_byte * 1e-9;
+    }
+
+    /// Lets time pass; says what the link may move from now on, if that changes.
+    pub(crate) fn pass(&mut self, now: Nanos) -> Option<Option<u64>> {
+        let span = now.since(self.at);
+        if span < STEP {
+            return None;
+        }
+        let ThermalParameters { ambient_c, resistance_k_per_w, capacity_j_per_k, idle_w, .. } =
+            self.parameters;
+        let seconds = span.as_secs_f64();
+        let power_w = idle_w + self.joules / seconds;
+        let settled_c = ambient_c + power_w * resistance_k_per_w;
+        let decay = (-seconds / (resistance_k_per_w * capacity_j_per_k)).exp();
+        self.temperature_c = settled_c + (self.temperature_c - settled_c) * decay;
+        (self.at, self.joules) = (now, 0.0);
+        let before = self.throttling;
+        let limit_c = if before { self.parameters.resume_c } else { self.parameters.throttle_c };
+        self.throttling = self.temperature_c > limit_c;
+        (self.throttling != before).then(|| self.throttling.then_some(self.parameters.throttled_bytes_per_s))
+    }
+
+    /// Temperature in °C.
+    pub(crate) fn temperature_c(&self) -> f64 {
+        self.temperature_c
+    }
+
+    /// Whether it slows down.
+    pub(crate) fn throttling(&self) -> bool {
+        self.throttling
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive() -> Thermal {
+        Thermal::new(ThermalParameters {
+            ambient_c: 25.0,
+            resistance_k_per_w: 10.0,
+            capacity_j_per_k: 6.0,
+            idle_w: 1.0,
+            read_nj_per_byte: 1.0,
+            program_nj_per_byte: 2.0,
+            throttle_c: 80.0,
+            resume_c: 70.0,
+            throttled_bytes_per_s: 500_000_000,
+        })
+    }
+
+    /// Programs 4 GB a second, which is 8 W beside the idle one; the temperature settles at 115 °C.
+    fn work(thermal: &mut Thermal, from_s: u64, to_s: u64) -> Vec<(u64, Option<u64>)> {
+        let second = |second: u64| {
+            thermal.program(4_000_000_000);
+            thermal.pass(Nanos::from_secs(second + 1)).map(|limit| (second + 1, limit))
+        };
+        (from_s..to_s).filter_map(second).collect()
+    }
+
+    #[test]
+    fn it_warms_up_as_newton_says_and_throttles_once() {
+        let mut thermal = drive();
+        assert_eq!(thermal.temperature_c(), 35.0);
+        let changes = work(&mut thermal, 0, 60);
+        assert!((thermal.temperature_c() - (115.0 - 80.0 * (-1.0f64).exp())).abs() < 1e-6);
+        // 115 − 80·exp(−t/60) passes 80 °C at 60·ln(80/35) = 49.6 s.
+        assert_eq!(changes, [(50, Some(500_000_000))]);
+        assert!(thermal.throttling());
+    }
+
+    #[test]
+    fn it_resumes_below_the_lower_temperature() {
+        let mut thermal = drive();
+        work(&mut thermal, 0, 60);
+        assert_eq!(thermal.pass(Nanos::from_secs(61)), None, "just below the upper one is not enough");
+        assert_eq!(thermal.pass(Nanos::from_secs(600)), Some(None));
+        assert!((thermal.temperature_c() - 35.0).abs() < 0.1 && !thermal.throttling());
+    }
+
+    #[test]
+    fn short_spans_add_up() {
+        let (mut one, mut many) = (drive(), drive());
+        for step in 1..=100_000 {
+            many.read(1000);
+            many.pass(Nanos::from_micros(step * 10));
+        }
+        one.read(100_000_000);
+        one.pass(Nanos::from_secs(1));
+        assert!((one.temperature_c() - many.temperature_c()).abs() < 1e-3);
+    }
+}

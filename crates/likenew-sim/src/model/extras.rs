@@ -1,0 +1,43 @@
+//! What only some flash drives have: a mapping cache, data that ages, heat.
+
+use super::{RATE, Section};
+use crate::error::SimError;
+use crate::flash::ageing::AgeingParameters;
+use crate::flash::map_cache::MapCacheParameters;
+use crate::flash::thermal::ThermalParameters;
+
+/// Reads the table `[map_cache]`.
+pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParameters, SimError> {
+    Ok(MapCacheParameters {
+        bytes: section.whole("bytes", 512..=1 << 36)?,
+        segment_bytes: section.count("segment_bytes", 64..=65_536)?,
+    })
+}
+
+/// Reads the table `[ageing]`.
+pub(super) fn read_ageing(section: &mut Section<'_>) -> Result<AgeingParameters, SimError> {
+    Ok(AgeingParameters {
+        onset_s: section.whole("onset_s", 1..=10_000_000_000)?,
+        retries_per_decade: section.number("retries_per_decade", 0.0..=1000.0)?,
+        retries_max: section.count("retries_max", 0..=1000)?,
+    })
+}
+
+/// Reads the table `[thermal]`.
+pub(super) fn read_thermal(section: &mut Section<'_>) -> Result<ThermalParameters, SimError> {
+    let thermal = ThermalParameters {
+        ambient_c: section.number("ambient_c", -50.0..=100.0)?,
+        resistance_k_per_w: section.number("resistance_k_per_w", 0.01..=1000.0)?,
+        capacity_j_per_k: section.number("capacity_j_per_k", 0.01..=100_000.0)?,
+        idle_w: section.number("idle_w", 0.0..=100.0)?,
+        read_nj_per_byte: section.number("read_nj_per_byte", 0.0..=1000.0)?,
+        program_nj_per_byte: section.number("program_nj_per_byte", 0.0..=1000.0)?,
+        throttle_c: section.number("throttle_c", 0.0..=200.0)?,
+        resume_c: section.number("resume_c", 0.0..=200.0)?,
+        throttled_bytes_per_s: section.whole("throttled_bytes_per_s", RATE)?,
+    };
+    if thermal.resume_c > thermal.throttle_c {
+        return Err(section.error("thermal.resume_c is above thermal.throttle_c"));
+    }
+    Ok(thermal)
+}
