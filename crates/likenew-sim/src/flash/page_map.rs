@@ -302,6 +302,12 @@ impl TranslationLayer for PageMap {
 
     fn set_clock(&mut self, seconds: i64) {
         self.now_s = seconds;
+        // A block is as old as its first page, however long it was open before.
+        for Frontier { block, next, .. } in self.dies.iter().flat_map(|die| [die.host, die.collected]) {
+            if next.is_multiple_of(self.flash.pages_per_block) {
+                self.opened_s[block as usize] = seconds;
+            }
+        }
     }
 
     fn counts(&self) -> Counts {
