@@ -4,4 +4,5 @@ pub(crate) mod engine;
 mod fio;
 mod nop;
 mod ours;
+pub(crate) mod sim;
 mod target;

@@ -1,4 +1,4 @@
-//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine`.
+//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine | bench sim`.
 
 mod bench;
 mod ci;
@@ -30,6 +30,8 @@ enum Task {
 enum Bench {
     /// Against fio, in pairs on the same target: agreement and cost
     Engine(bench::engine::Options),
+    /// The simulator: speed, memory, and theory beside what comes out
+    Sim,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -39,6 +41,7 @@ fn main() -> anyhow::Result<()> {
         Task::Web => web::build_if_possible(),
         Task::Demo => demo::run(),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
+        Task::Bench(Bench::Sim) => bench::sim::run(),
     }
 }
 

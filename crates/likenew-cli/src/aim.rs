@@ -126,8 +126,8 @@ fn engine(name: EngineName) -> likenew_real::engine::Engine {
     }
 }
 
-fn read_file(path: &Path) -> std::io::Result<String> {
-    std::fs::read_to_string(path)
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    std::fs::read(path)
 }
 
 fn open_simulated(spec: &Spec) -> Result<Box<dyn Drive>, Failure> {

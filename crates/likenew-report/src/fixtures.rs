@@ -179,7 +179,12 @@ fn document(procedure: &str, name: &str, state: &str, findings: Findings) -> Doc
             erases: 335_000,
             write_amplification: 1.1,
             free_blocks: 9_120,
-            wear: Some(likenew_core::drive::Wear { erases_min: 1, erases_max: 9, erases_mean: 4.25, bad_blocks: 0 }),
+            wear: Some(likenew_core::drive::Wear {
+                erases_min: 1,
+                erases_max: 9,
+                erases_mean: 4.25,
+                bad_blocks: 0,
+            }),
         }),
     };
     let instrument = Instrument {

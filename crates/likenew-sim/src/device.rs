@@ -19,6 +19,9 @@ pub(crate) trait Device: Send {
     /// Lets that thing happen, and says which I/Os end by it.
     fn step(&mut self, done: &mut Vec<Completion>);
 
+    /// Whether it keeps the bytes that are written.
+    fn keeps_data(&self) -> bool;
+
     /// Keeps the bytes that are written from now on; [`data`](Self::data) works then.
     fn keep_data(&mut self);
 
@@ -30,6 +33,12 @@ pub(crate) trait Device: Send {
     fn health(&self) -> Health {
         Health::default()
     }
+
+    /// Lets everything that was written reach the medium, and says when it has. Nothing is in flight.
+    fn settle(&mut self, now: Nanos) -> Nanos;
+
+    /// What its mechanism holds, once it is [settled](Self::settle): enough to make the same drive again.
+    fn save(&self, now: Nanos) -> Vec<u8>;
 
     /// Its books: work since it was opened, and free blocks as of now.
     fn accounting(&self) -> Accounting;

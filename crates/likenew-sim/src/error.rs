@@ -23,6 +23,14 @@ pub enum SimError {
         /// The drives that need no file.
         known: String,
     },
+    /// A snapshot could not be read back.
+    #[error("could not take up the snapshot {}: {why}", .path.display())]
+    Snapshot {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        why: String,
+    },
     /// A drive's file is not as it has to be.
     #[error("{file}:{line}: {why}")]
     Catalog {

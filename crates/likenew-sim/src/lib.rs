@@ -21,6 +21,7 @@ pub mod model;
 mod plain_contents;
 mod section;
 mod sim_drive;
+mod snapshot;
 mod spec;
 mod state;
 mod timeline;

@@ -11,14 +11,22 @@ use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::page_map::PageMap;
 use crate::flash::translation_layer::TranslationLayer;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
-use crate::sim_drive::SimDrive;
+use crate::sim_drive::{Origin, SimDrive};
 use crate::spec::Spec;
 use crate::state::{self, Past, State};
 
 type Facts = Vec<(String, String)>;
 
-/// Makes the drive that a spec asks for.
-pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
+/// Makes the drive that a spec asks for out of its file, with the past that the spec says, or as it was saved.
+///
+/// # Errors
+/// A sentence, if what was saved is no such drive.
+pub(crate) fn drive(
+    spec: &Spec,
+    model: &Model,
+    text: String,
+    saved: Option<&[u8]>,
+) -> Result<SimDrive, String> {
     let (device, trims, facts): (Box<dyn Device>, bool, Facts) = match &model.mechanism {
         Mechanism::Flash(flash) => {
             let trim = match spec.trim {
@@ -29,10 +37,18 @@ pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
             let parameters = FlashParameters { trim, ..flash.parameters };
             let past = past(spec, flash);
             let facts = flash_facts(flash, &parameters, spec.state, past);
-            (flash_device(parameters, flash.layer, past), trim.works(), facts)
+            let device = match (flash.layer, saved) {
+                (Layer::Page(page), None) => made(PageMap::new(page), parameters, past),
+                (Layer::Page(_), Some(state)) => restored::<PageMap>(parameters, state)?,
+            };
+            (device, trim.works(), facts)
         }
         Mechanism::Disk(parameters) => {
-            (Box::new(DiskDrive::new(*parameters)), false, disk_facts(parameters, spec.state))
+            let disk = match saved {
+                None => DiskDrive::new(*parameters),
+                Some(state) => DiskDrive::restore(*parameters, state)?,
+            };
+            (Box::new(disk), false, disk_facts(parameters, spec.state))
         }
     };
     let mut all = vec![fact("technology", &model.technology)];
@@ -48,22 +64,22 @@ pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
         caveats: vec![caveat(model)],
         accounting: None,
     };
-    SimDrive::new(identity, trims, spec.data, device)
+    let carries_data = spec.data || device.keeps_data();
+    Ok(SimDrive::new(identity, trims, carries_data, device, Origin { spec: spec.text.clone(), text }))
 }
 
 /// A flash drive with its past.
-fn flash_device(parameters: FlashParameters, layer: Layer, past: Past) -> Box<dyn Device> {
-    fn around<L: TranslationLayer + 'static>(
-        layer: L,
-        parameters: FlashParameters,
-        past: Past,
-    ) -> Box<dyn Device> {
-        let layer = state::make(layer, parameters.nand.dies(), past);
-        Box::new(FlashDrive::new(parameters, layer))
-    }
-    match layer {
-        Layer::Page(page) => around(PageMap::new(page), parameters, past),
-    }
+fn made<L: TranslationLayer + 'static>(layer: L, parameters: FlashParameters, past: Past) -> Box<dyn Device> {
+    let layer = state::make(layer, parameters.nand.dies(), past);
+    Box::new(FlashDrive::new(parameters, layer))
+}
+
+/// A flash drive as it was saved.
+fn restored<L: TranslationLayer + 'static>(
+    parameters: FlashParameters,
+    state: &[u8],
+) -> Result<Box<dyn Device>, String> {
+    Ok(Box::new(FlashDrive::<L>::restore(parameters, state)?))
 }
 
 /// The share of its addresses that a drive holds data in, and the share of that which was overwritten.

@@ -3,17 +3,30 @@
 use likenew_core::io::{Io, Op, Slot};
 use rustc_hash::FxHashMap;
 
+/// Bytes of sectors by number.
+pub(crate) type Sectors = FxHashMap<u64, Box<[u8]>>;
+
 /// Sectors that were written; all others read as zeros.
 pub(crate) struct PlainContents {
     sector_bytes: u32,
     /// By slot of the host.
     requests: Vec<Vec<u8>>,
-    sectors: FxHashMap<u64, Box<[u8]>>,
+    sectors: Sectors,
 }
 
 impl PlainContents {
     pub(crate) fn new(sector_bytes: u32) -> Self {
         Self { sector_bytes, requests: Vec::new(), sectors: FxHashMap::default() }
+    }
+
+    /// What was written.
+    pub(crate) fn sectors(&self) -> &Sectors {
+        &self.sectors
+    }
+
+    /// Takes up what was written before.
+    pub(crate) fn restore(&mut self, sectors: Sectors) {
+        self.sectors = sectors;
     }
 
     /// The bytes of an I/O.

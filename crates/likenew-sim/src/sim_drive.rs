@@ -1,5 +1,7 @@
 //! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for.
 
+use std::io::{self, Write};
+
 use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Slot};
@@ -7,6 +9,7 @@ use likenew_core::target::{Clock, Geometry, Health, Target};
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO};
+use crate::snapshot::{self, Header, VERSION};
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
 pub struct SimDrive {
@@ -14,6 +17,15 @@ pub struct SimDrive {
     geometry: Geometry,
     device: Box<dyn Device>,
     now: Nanos,
+    /// How it was named when it was made, and its file.
+    origin: Origin,
+}
+
+/// Where a drive comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) spec: String,
+    pub(crate) text: String,
 }
 
 impl SimDrive {
@@ -22,6 +34,7 @@ impl SimDrive {
         trims: bool,
         carries_data: bool,
         mut device: Box<dyn Device>,
+        origin: Origin,
     ) -> Self {
         let geometry = Geometry {
             capacity: identity.capacity_bytes,
@@ -32,10 +45,28 @@ impl SimDrive {
             carries_data,
             clock: Clock::Virtual,
         };
-        if carries_data {
+        if carries_data && !device.keeps_data() {
             device.keep_data();
         }
-        Self { identity, geometry, device, now: Nanos::ZERO }
+        Self { identity, geometry, device, now: Nanos::ZERO, origin }
+    }
+
+    /// The same drive under another name: one that was saved, as a user names it now.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        self.identity.name = name.to_owned();
+        self.identity.facts.push(("saved as".to_owned(), self.origin.spec.clone()));
+        self
+    }
+
+    /// Saves the drive as it is, after everything that was written to it has reached its medium: `sim:FILE.snapshot` is the
+    /// same drive again, with a clock and books that start anew. Caches and temperature are not saved.
+    ///
+    /// # Errors
+    /// It could not be written to `out`.
+    pub fn save(&mut self, out: impl Write) -> io::Result<()> {
+        self.now = self.device.settle(self.now);
+        let Origin { spec, text } = self.origin.clone();
+        snapshot::write(&Header { version: VERSION.into(), spec, text }, &self.device.save(self.now), out)
     }
 
     /// Lets time pass until something has ended, or until `until`.

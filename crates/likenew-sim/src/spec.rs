@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::units::{Nanos, parse_duration};
 
-use crate::catalog::catalog;
+use crate::catalog::{Entry, catalog};
 use crate::error::SimError;
+use crate::make;
 use crate::model::Model;
 use crate::sim_drive::SimDrive;
+use crate::snapshot;
 use crate::state::State;
 
 /// A simulated drive and the state it is to be in.
@@ -37,22 +39,28 @@ pub enum Named {
     Catalog(String),
     /// A file of the same form.
     File(PathBuf),
+    /// A drive that was saved.
+    Snapshot(PathBuf),
 }
 
 const QUERY_EXPECTED: &str =
     "state=new, state=used, fill=0..1, trim=on, trim=off, age=90d and data=on, joined by &";
 
 impl Spec {
-    /// Reads `sim:NAME` or `sim:FILE.toml`, with settings after a question mark.
+    /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
     ///
     /// # Errors
     /// It does not start with `sim:`, the catalogue has no such name, or a setting is unknown, repeated or out of range;
     /// the error says what would be right.
     pub fn parse(text: &str) -> Result<Self, SimError> {
         let bad = |why: String| SimError::Spec { text: text.to_owned(), why };
-        let rest = text.strip_prefix("sim:").ok_or_else(|| bad("write sim:NAME or sim:FILE.toml".into()))?;
+        let rest = text
+            .strip_prefix("sim:")
+            .ok_or_else(|| bad("write sim:NAME, sim:FILE.toml or sim:FILE.snapshot".into()))?;
         let (name, query) = rest.split_once('?').map_or((rest, None), |(name, query)| (name, Some(query)));
-        let drive = if name.ends_with(".toml") || name.contains('/') {
+        let drive = if name.ends_with(".snapshot") {
+            Named::Snapshot(name.into())
+        } else if name.ends_with(".toml") || name.contains('/') {
             Named::File(name.into())
         } else if catalog().iter().any(|entry| entry.name == name) {
             Named::Catalog(name.to_owned())
@@ -75,6 +83,11 @@ impl Spec {
                 return Err(bad(format!("{key} is set twice")));
             }
             seen.push(key);
+        }
+        if matches!(spec.drive, Named::Snapshot(_)) && !seen.is_empty() {
+            return Err(bad(
+                "a drive that was saved is in its state already: leave out what follows the ?".into()
+            ));
         }
         Ok(spec)
     }
@@ -103,19 +116,14 @@ impl Spec {
     ///
     /// # Errors
     /// The file can not be read, or is not as it has to be.
-    pub fn model(&self, read_file: impl Fn(&Path) -> io::Result<String>) -> Result<Model, SimError> {
+    pub fn model(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Model, SimError> {
         match &self.drive {
-            Named::Catalog(name) => {
-                let entry = catalog().iter().find(|entry| entry.name == name);
-                Ok(entry.expect("the name was looked up when the spec was read").model.clone())
-            }
-            Named::File(path) => {
-                let text = read_file(path).map_err(|source| SimError::Read {
-                    path: path.clone(),
-                    source,
-                    known: names().join(", "),
-                })?;
-                Model::parse(&path.display().to_string(), &text)
+            Named::Catalog(name) => Ok(entry(name).model.clone()),
+            Named::File(path) => Ok(read_text(path, read_file)?.1),
+            Named::Snapshot(path) => {
+                let bytes = read(path, read_file)?;
+                let (header, _) = snapshot::read_header(&bytes).map_err(refused(path))?;
+                Model::parse(&path.display().to_string(), &header.text)
             }
         }
     }
@@ -124,9 +132,64 @@ impl Spec {
     ///
     /// # Errors
     /// The same as for [`model`](Self::model).
-    pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<String>) -> Result<SimDrive, SimError> {
-        Ok(crate::make::drive(self, &self.model(read_file)?))
+    pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<SimDrive, SimError> {
+        match &self.drive {
+            Named::Catalog(name) => {
+                let entry = entry(name);
+                Ok(new_drive(self, &entry.model, entry.text.to_owned()))
+            }
+            Named::File(path) => {
+                let (text, model) = read_text(path, read_file)?;
+                Ok(new_drive(self, &model, text))
+            }
+            Named::Snapshot(path) => {
+                let bytes = read(path, read_file)?;
+                let (header, state) = snapshot::read_header(&bytes).map_err(refused(path))?;
+                let model = Model::parse(&path.display().to_string(), &header.text)?;
+                let state = snapshot::read_state(state).map_err(refused(path))?;
+                // Its past is told in the words of the spec that it was made by.
+                let made = Self::parse(&header.spec)?;
+                make::drive(&made, &model, header.text, Some(&state))
+                    .map_err(refused(path))
+                    .map(|drive| drive.named(&self.text))
+            }
+        }
     }
+}
+
+/// A drive whose past is made, which can not fail.
+fn new_drive(spec: &Spec, model: &Model, text: String) -> SimDrive {
+    make::drive(spec, model, text, None).unwrap_or_else(|why| unreachable!("nothing was saved, but {why}"))
+}
+
+fn entry(name: &str) -> &'static Entry {
+    let found = catalog().iter().find(|entry| entry.name == name);
+    found.expect("the name was looked up when the spec was read")
+}
+
+fn read(path: &Path, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Vec<u8>, SimError> {
+    read_file(path).map_err(|source| SimError::Read {
+        path: path.to_owned(),
+        source,
+        known: names().join(", "),
+    })
+}
+
+fn read_text(
+    path: &Path,
+    read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
+) -> Result<(String, Model), SimError> {
+    let text = String::from_utf8(read(path, read_file)?).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        SimError::Catalog { file: path.display().to_string(), line, why: "this is no text".into() }
+    })?;
+    let model = Model::parse(&path.display().to_string(), &text)?;
+    Ok((text, model))
+}
+
+fn refused(path: &Path) -> impl Fn(String) -> SimError + '_ {
+    move |why| SimError::Snapshot { path: path.to_owned(), why }
 }
 
 fn names() -> Vec<&'static str> {

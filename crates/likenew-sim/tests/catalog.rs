@@ -11,7 +11,7 @@ use proptest::prelude::*;
 const TINY: &str = include_str!("../../../catalog/tiny-flash.toml");
 const DISK: &str = include_str!("../../../catalog/wd-velociraptor.toml");
 
-fn no_files(_: &Path) -> io::Result<String> {
+fn no_files(_: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
 }
 

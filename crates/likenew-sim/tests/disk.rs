@@ -28,7 +28,7 @@ fn measure(load: Load) -> Rates {
 fn uncached() -> SimDrive {
     let text = include_str!("../../../catalog/wd6400aaks.toml")
         .replace("write_cache_bytes = { value = 16777216", "write_cache_bytes = { value = 0");
-    Spec::parse("sim:uncached.toml").unwrap().open(|_: &Path| Ok(text.clone())).unwrap()
+    Spec::parse("sim:uncached.toml").unwrap().open(|_: &Path| Ok(text.clone().into())).unwrap()
 }
 
 #[test]

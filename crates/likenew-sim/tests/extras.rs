@@ -14,7 +14,7 @@ const TINY: &str = include_str!("../../../catalog/tiny-flash.toml");
 
 fn open(text: &str, query: &str) -> SimDrive {
     let spec = Spec::parse(&format!("sim:my.toml?{query}")).unwrap();
-    spec.open(|_| Ok(text.to_owned())).unwrap()
+    spec.open(|_| Ok(text.into())).unwrap()
 }
 
 /// A table of whole numbers.

@@ -28,7 +28,7 @@ fn a_drive_that_programs_several_pages_at_once_keeps_the_laws() {
         .replace("pages_per_program = { value = 1", "pages_per_program = { value = 2");
     for state in ["new", "used"] {
         let spec = Spec::parse(&format!("sim:two.toml?state={state}")).unwrap();
-        laws::all(|| spec.open(|_| Ok(text.clone())).unwrap());
+        laws::all(|| spec.open(|_| Ok(text.clone().into())).unwrap());
     }
 }
 
@@ -40,7 +40,7 @@ fn a_disk_keeps_the_laws_with_and_without_its_caches() {
         .replace("write_cache_bytes = { value = 16777216", "write_cache_bytes = { value = 0")
         .replace("segment_bytes = { value = 524288", "segment_bytes = { value = 0");
     let spec = Spec::parse("sim:bare.toml").unwrap();
-    laws::all(|| spec.open(|_| Ok(text.clone())).unwrap());
+    laws::all(|| spec.open(|_| Ok(text.clone().into())).unwrap());
 }
 
 /// Sets one number of the small drive's file.
@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn drives_of_any_shape_complete_everything_once(text in small_drives(), used in any::<bool>(), seed in any::<u64>()) {
         let spec = Spec::parse(&format!("sim:any.toml?data=on&state={}", if used { "used" } else { "new" })).unwrap();
-        let Ok(mut drive) = spec.open(|_| Ok(text.clone())) else {
+        let Ok(mut drive) = spec.open(|_| Ok(text.clone().into())) else {
             return Err(TestCaseError::reject("this shape leaves no spare"));
         };
         laws::completes_everything_once(&mut drive, seed, 1000);

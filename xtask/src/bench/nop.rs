@@ -1,6 +1,5 @@
 //! The instrument alone: a drive that does nothing, the generator of data, and memory over a long run.
 
-use anyhow::Context as _;
 use likenew_core::until::Until;
 use likenew_real::nop::Nop;
 use likenew_run::calibrate::calibrate;
@@ -31,7 +30,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         ours::run_once(&mut nop, &case, Until::ops(ios))?;
         println!(
             "  peak resident memory after a run of {ios:>9} I/Os  {:6.1} MiB",
-            peak_resident_bytes()? / 1048576.0
+            ours::memory_bytes("VmHWM:")? / 1048576.0
         );
     }
     Ok(())
@@ -41,15 +40,4 @@ fn median(rounds: usize, mut measure: impl FnMut() -> anyhow::Result<f64>) -> an
     let mut values = (0..rounds).map(|_| measure()).collect::<anyhow::Result<Vec<f64>>>()?;
     values.sort_by(f64::total_cmp);
     Ok(values[rounds / 2])
-}
-
-/// `VmHWM` of this process.
-fn peak_resident_bytes() -> anyhow::Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .context("no VmHWM in /proc/self/status")?;
-    let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
-    Ok(kib * 1024.0)
 }

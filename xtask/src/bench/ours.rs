@@ -59,3 +59,12 @@ fn user_time() -> anyhow::Result<Nanos> {
     let time = usage.user_time();
     Ok(Nanos::from_secs(time.tv_sec() as u64) + Nanos::from_micros(time.tv_usec() as u64))
 }
+
+/// A line of the memory of this process: `VmRSS:` or, for the highest it ever was, `VmHWM:`.
+pub(crate) fn memory_bytes(line: &str) -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let found = status.lines().find_map(|found| found.strip_prefix(line));
+    let found = found.with_context(|| format!("no {line} in /proc/self/status"))?;
+    let kib: f64 = found.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib * 1024.0)
+}

@@ -20,7 +20,7 @@ use super::write_cache::WriteCache;
 use crate::device::{Device, NO_IO, books};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
-use crate::plain_contents::PlainContents;
+use crate::plain_contents::{PlainContents, Sectors};
 use crate::timeline::{Timeline, transfer_time};
 
 /// A request that has waited so long is served next, wherever it is (assumed; no data sheet says).
@@ -120,6 +120,21 @@ impl DiskDrive {
             media_bytes_written: 0,
             parameters,
         }
+    }
+
+    /// A disk as it was when it was [saved](Device::save).
+    ///
+    /// # Errors
+    /// A sentence, if these bytes are no such disk.
+    pub(crate) fn restore(parameters: DiskParameters, state: &[u8]) -> Result<Self, String> {
+        let sectors = postcard::from_bytes::<Option<Sectors>>(state)
+            .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
+        let mut disk = Self::new(parameters);
+        if let Some(sectors) = sectors {
+            disk.keep_data();
+            disk.contents.as_mut().expect("it keeps bytes").restore(sectors);
+        }
+        Ok(disk)
     }
 
     fn begin(&mut self, slot: u32, now: Nanos) {
@@ -380,12 +395,34 @@ impl Device for DiskDrive {
         self.happen(event, now, done);
     }
 
+    fn keeps_data(&self) -> bool {
+        self.contents.is_some()
+    }
+
     fn keep_data(&mut self) {
         self.contents = Some(PlainContents::new(self.parameters.platters.sector_bytes));
     }
 
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         self.contents.as_mut().expect("the drive was asked to keep data").request(slot)
+    }
+
+    fn settle(&mut self, now: Nanos) -> Nanos {
+        let mark = self.write_cache.as_ref().map_or(0, WriteCache::mark);
+        let is_flushed = |disk: &Self| disk.write_cache.as_ref().is_none_or(|cache| cache.is_flushed(mark));
+        let (mut done, mut settled) = (Vec::new(), now);
+        self.dispatch(now);
+        while !is_flushed(self) {
+            settled = self.next_at().expect("an arm that writes comes to an end");
+            self.step(&mut done);
+        }
+        assert!(done.is_empty(), "nothing is in flight");
+        settled
+    }
+
+    fn save(&self, _now: Nanos) -> Vec<u8> {
+        let sectors = self.contents.as_ref().map(PlainContents::sectors);
+        postcard::to_stdvec(&sectors).expect("plain values can be written to memory")
     }
 
     fn accounting(&self) -> Accounting {

@@ -9,6 +9,9 @@ use std::ops::Range;
 
 use super::translation_layer::{Change, Todo};
 
+/// The bytes in the flash, by [`Place::at`](super::translation_layer::Place::at).
+pub(crate) type Copies = BTreeMap<u64, Box<[u8]>>;
+
 /// The bytes in the flash, in the write buffer, and on their way.
 pub(crate) struct Contents {
     sector_bytes: usize,
@@ -17,8 +20,7 @@ pub(crate) struct Contents {
     requests: Vec<Vec<u8>>,
     /// By slot of the write buffer.
     buffer: Vec<Box<[u8]>>,
-    /// By [`Place::at`](super::translation_layer::Place::at).
-    copies: BTreeMap<u64, Box<[u8]>>,
+    copies: Copies,
 }
 
 impl Contents {
@@ -32,6 +34,16 @@ impl Contents {
             buffer: vec![page; buffer_pages as usize],
             copies: BTreeMap::new(),
         }
+    }
+
+    /// What is in the flash.
+    pub(crate) fn copies(&self) -> &Copies {
+        &self.copies
+    }
+
+    /// Takes up what was in the flash.
+    pub(crate) fn restore(&mut self, copies: Copies) {
+        self.copies = copies;
     }
 
     /// The bytes that a request of the host brings or will take.

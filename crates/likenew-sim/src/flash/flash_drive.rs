@@ -14,8 +14,9 @@ use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;
+use serde::{Deserialize, Serialize};
 
-use super::contents::Contents;
+use super::contents::{Contents, Copies};
 use super::flash_parameters::FlashParameters;
 use super::map_cache::MapCache;
 use super::nand::{Ended, Nand, NandEvent, ReadJob, Reader};
@@ -98,14 +99,53 @@ pub(crate) struct FlashDrive<L> {
     /// Sizes of segments of the map that were programmed.
     segments_programmed: u64,
     counts_when_opened: Counts,
-    /// The next second of the translation layer's clock.
+    /// The next second of the drive's clock, and what the translation layer's clock showed when the drive was opened.
     next_second: Nanos,
+    opened_s: i64,
+}
+
+/// Stands for the slot of a flush that no host asked for.
+const SETTLING: u32 = u32::MAX;
+
+/// The same as [`Saved`], to be written.
+#[derive(Serialize)]
+struct SavedRef<'a, L> {
+    layer: &'a L,
+    now_s: i64,
+    contents: Option<&'a Copies>,
+}
+
+/// What a drive that is saved holds.
+#[derive(Serialize, Deserialize)]
+struct Saved<L> {
+    layer: L,
+    now_s: i64,
+    contents: Option<Copies>,
 }
 
 impl<L: TranslationLayer> FlashDrive<L> {
     /// A drive around a translation layer that may already have a past.
-    pub(crate) fn new(parameters: FlashParameters, mut layer: L) -> Self {
-        layer.set_clock(0);
+    pub(crate) fn new(parameters: FlashParameters, layer: L) -> Self {
+        Self::open(parameters, layer, 0)
+    }
+
+    /// A drive as it was when it was [saved](Device::save).
+    ///
+    /// # Errors
+    /// A sentence, if these bytes are no such drive.
+    pub(crate) fn restore(parameters: FlashParameters, state: &[u8]) -> Result<Self, String> {
+        let saved: Saved<L> = postcard::from_bytes(state)
+            .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
+        let mut drive = Self::open(parameters, saved.layer, saved.now_s);
+        if let Some(copies) = saved.contents {
+            drive.keep_data();
+            drive.contents.as_mut().expect("it keeps bytes").restore(copies);
+        }
+        Ok(drive)
+    }
+
+    fn open(parameters: FlashParameters, mut layer: L, opened_s: i64) -> Self {
+        layer.set_clock(opened_s);
         let unit = || Vec::with_capacity(parameters.unit_pages as usize);
         Self {
             events: EventQueue::new(),
@@ -134,6 +174,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
             segments_programmed: 0,
             counts_when_opened: layer.counts(),
             next_second: Nanos::from_secs(1),
+            opened_s,
             layer,
             todo: Todo::default(),
             parameters,
@@ -284,7 +325,7 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
         let (now, event) = self.events.pop().expect("a drive steps only when something is to happen");
         if now >= self.next_second {
             let second = now.0 / SECOND_NS;
-            self.layer.set_clock(second as i64);
+            self.layer.set_clock(self.opened_s + second as i64);
             self.next_second = Nanos((second + 1) * SECOND_NS);
         }
         match event {
@@ -296,6 +337,10 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
         }
     }
 
+    fn keeps_data(&self) -> bool {
+        self.contents.is_some()
+    }
+
     fn keep_data(&mut self) {
         let FlashParameters { buffer_pages, page_bytes, sector_bytes, .. } = self.parameters;
         self.contents = Some(Contents::new(buffer_pages, page_bytes, sector_bytes));
@@ -304,6 +349,30 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
 
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         self.contents.as_mut().expect("the drive was asked to keep data").request(slot.0)
+    }
+
+    fn settle(&mut self, now: Nanos) -> Nanos {
+        while let Some(trim) = self.trims.pop_front() {
+            self.forget(trim, now);
+        }
+        self.buffer.flush(SETTLING);
+        self.drain(now);
+        let (mut done, mut settled) = (Vec::new(), now);
+        while !self.buffer.is_empty() || !self.nand.is_all_idle() {
+            settled = self.next_at().expect("dies that work come to an end");
+            self.step(&mut done);
+        }
+        assert!(done.is_empty(), "nothing is in flight");
+        settled
+    }
+
+    fn save(&self, now: Nanos) -> Vec<u8> {
+        let saved = SavedRef {
+            layer: &self.layer,
+            now_s: self.opened_s + (now.0 / SECOND_NS) as i64,
+            contents: self.contents.as_ref().map(Contents::copies),
+        };
+        postcard::to_stdvec(&saved).expect("plain values can be written to memory")
     }
 
     fn health(&self) -> Health {

@@ -197,6 +197,11 @@ impl Nand {
         self.idle.contains(die)
     }
 
+    /// Whether no die has anything to do.
+    pub(crate) fn is_all_idle(&self) -> bool {
+        (0..self.parameters.dies()).all(|die| self.idle.contains(die))
+    }
+
     /// Whether a die has nothing to do and may program.
     pub(crate) fn may_program(&self, die: u32) -> bool {
         self.is_idle(die) && self.programs < self.parameters.programs_max

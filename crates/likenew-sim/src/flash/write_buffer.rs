@@ -77,6 +77,11 @@ impl WriteBuffer {
         }
     }
 
+    /// Whether nothing is here or on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.free.len() == self.entries.len()
+    }
+
     /// Sets aside room for up to `pages` that are about to come in; returns for how many.
     pub(crate) fn reserve(&mut self, pages: u32) -> u32 {
         let room = pages.min((self.free.len() - self.reserved) as u32);

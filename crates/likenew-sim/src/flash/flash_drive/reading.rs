@@ -3,7 +3,7 @@
 
 use likenew_core::units::Nanos;
 
-use super::{Event, FlashDrive, part_of_io, part_of_page};
+use super::{Event, FlashDrive, SECOND_NS, part_of_io, part_of_page};
 use crate::flash::nand::{ReadJob, Reader};
 use crate::flash::translation_layer::{Cell, Place, TranslationLayer};
 
@@ -61,7 +61,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
 
     /// Reads what a place holds, of which the host wants `bytes`.
     pub(super) fn read_job(&self, reader: Reader, place: &Place, bytes: u32, now: Nanos) -> ReadJob {
-        let age_s = (now.0 / super::SECOND_NS) as i64 - place.opened_s;
+        let age_s = self.opened_s + (now.0 / SECOND_NS) as i64 - place.opened_s;
         let senses = self.parameters.ageing.map_or(1, |ageing| ageing.senses(age_s));
         ReadJob { reader, cell: place.cell, senses, size: place.size, bytes }
     }

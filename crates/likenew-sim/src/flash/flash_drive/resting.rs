@@ -32,7 +32,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    fn forget(&mut self, pages: Range<u32>, now: Nanos) {
+    pub(super) fn forget(&mut self, pages: Range<u32>, now: Nanos) {
         for page in pages {
             self.buffer.discard(page);
             self.layer.trim(page, &mut self.todo);

@@ -7,7 +7,7 @@
 use likenew_core::io::Completion;
 use likenew_core::units::Nanos;
 
-use super::{Event, FlashDrive, Request, part_of_io};
+use super::{Event, FlashDrive, Request, SETTLING, part_of_io};
 use crate::flash::map_cache::MapAccess;
 use crate::flash::nand::Reader;
 use crate::flash::translation_layer::{TranslationLayer, Work};
@@ -82,7 +82,9 @@ impl<L: TranslationLayer> FlashDrive<L> {
             self.program(die, now);
         }
         while let Some(slot) = self.buffer.pop_flushed() {
-            self.events.push(now, Event::Complete(slot));
+            if slot != SETTLING {
+                self.events.push(now, Event::Complete(slot));
+            }
         }
     }
 

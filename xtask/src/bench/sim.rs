@@ -1,0 +1,116 @@
+//! The simulator: how fast whole drives age, how much memory they take, and whether theory holds.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use likenew_core::drive::Drive as _;
+use likenew_core::units::{Nanos, rate};
+use likenew_core::until::Until;
+use likenew_sim::{SimDrive, Spec, catalog};
+
+use super::ours;
+use super::target::Case;
+
+/// Host writes of one measured piece.
+const WRITES: u64 = 3_000_000;
+const ROUNDS: usize = 5;
+const PAGE: u64 = 4096;
+
+/// Prints everything.
+pub(crate) fn run() -> anyhow::Result<()> {
+    println!(
+        "Simulated X25-M 80 GB, 4 KiB random writes through the whole stack (medians of {ROUNDS}; goals in brackets)"
+    );
+    speed("as it is, about 7 % spare", None, 1.5)?;
+    speed("with 12 % spare", Some(0.88), 2.5)?;
+    fill()?;
+    Ok(())
+}
+
+/// The drive, with its capacity at another share of its flash, used.
+fn open(share: Option<f64>, state: &str) -> anyhow::Result<SimDrive> {
+    let entry =
+        catalog().iter().find(|entry| entry.name == "intel-x25-m-80gb").context("it is in the catalogue")?;
+    let text = match share {
+        None => entry.text.to_owned(),
+        Some(share) => {
+            let bytes = (share * f64::from(80 << 10)) as u64 * (1 << 20);
+            let before = format!("capacity_bytes = {{ value = {}", entry.model.capacity_bytes);
+            ensure!(entry.text.contains(&before), "the capacity is spelled otherwise");
+            entry.text.replace(&before, &format!("capacity_bytes = {{ value = {bytes}"))
+        }
+    };
+    let spec = Spec::parse(&format!("sim:x25-m.toml?state={state}"))?;
+    Ok(spec.open(|_: &Path| Ok(text.clone().into()))?)
+}
+
+fn speed(what: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let mut drive = open(share, "used")?;
+    let opened = start.elapsed().as_secs_f64();
+    let capacity = drive.geometry().capacity;
+    let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity };
+    let user_pages = capacity / PAGE;
+    // Into the steady state: what the drive's own past has left is not quite it.
+    ours::run_once(&mut drive, &case, Until::ops(user_pages))?;
+    let mut rates = Vec::new();
+    for _ in 0..ROUNDS {
+        let measured = ours::run_once(&mut drive, &case, Until::ops(WRITES))?;
+        // Time on the CPU, so that others who use it do not count.
+        rates.push(1e9 / measured.cpu_ns_per_io);
+    }
+    rates.sort_by(f64::total_cmp);
+    let mut amplifications = Vec::new();
+    for _ in 0..3 {
+        let before = drive.accounting().context("a simulated drive has books")?;
+        ours::run_once(&mut drive, &case, Until::ops(user_pages))?;
+        let after = drive.accounting().context("a simulated drive has books")?;
+        let host = after.host_bytes_written - before.host_bytes_written;
+        amplifications
+            .push((after.flash_bytes_programmed - before.flash_bytes_programmed) as f64 / host as f64);
+    }
+    let (low, high) =
+        amplifications.iter().fold((f64::MAX, 0.0f64), |(low, high), wa| (low.min(*wa), high.max(*wa)));
+    println!(
+        "  {what:<28} {:5.2} [{:.2} … {:.2}] million host writes a second a core [≥ {goal}]; opened used in {opened:.1} s",
+        rates[ROUNDS / 2] / 1e6,
+        rates[0] / 1e6,
+        rates[ROUNDS - 1] / 1e6,
+    );
+    println!(
+        "  {:<28} write amplification of the last three drive fills {:.3} {:.3} {:.3}: {:.2} % apart [≤ 1 %]",
+        "",
+        amplifications[0],
+        amplifications[1],
+        amplifications[2],
+        (high / low - 1.0) * 100.0
+    );
+    Ok(())
+}
+
+fn fill() -> anyhow::Result<()> {
+    let flash_pages = f64::from(80 << 10) * 256.0;
+    let before = ours::memory_bytes("VmRSS:")?;
+    let start = Instant::now();
+    let untimed = open(None, "new&fill=1")?;
+    let seconds = start.elapsed().as_secs_f64();
+    let memory = ours::memory_bytes("VmRSS:")? - before;
+    drop(untimed);
+    println!(
+        "  filled once, in its past     {seconds:5.2} s [≤ 1]; {:.1} bytes of memory a flash page [≤ 10]",
+        memory / flash_pages
+    );
+    let mut drive = open(None, "new")?;
+    let capacity = drive.geometry().capacity;
+    let case = Case { random: false, write: true, block: 1 << 20, depth: 8, span: capacity };
+    let start = Instant::now();
+    let measured = ours::run_once(&mut drive, &case, Until::ops(capacity >> 20))?;
+    println!(
+        "  filled once, 1 MiB at depth 8 {:4.2} s through the whole stack [≤ 1], at {} of its own time ({})",
+        start.elapsed().as_secs_f64(),
+        rate(measured.bytes_per_s),
+        Nanos::from_secs_f64(capacity as f64 / measured.bytes_per_s),
+    );
+    Ok(())
+}
