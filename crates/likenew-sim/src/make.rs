@@ -13,6 +13,9 @@ use crate::sim_drive::SimDrive;
 use crate::spec::Spec;
 use crate::state::{self, State};
 
+/// A used shingled disk was overwritten in pieces of so much.
+const OVERWRITE_BYTES: u64 = 4096;
+
 type Facts = Vec<(String, String)>;
 
 /// Makes the drive that a spec asks for.
@@ -27,7 +30,11 @@ pub(crate) fn drive(spec: &Spec, model: &Model) -> SimDrive {
             (Box::new(FlashDrive::new(parameters, ftl)), parameters.trims, facts)
         }
         Mechanism::Disk(parameters) => {
-            (Box::new(DiskDrive::new(*parameters)), false, disk_facts(parameters, spec.state))
+            let parameters =
+                if spec.cache == Some(false) { parameters.without_write_cache() } else { *parameters };
+            let mut disk = DiskDrive::new(parameters);
+            let facts = disk_facts(&parameters, &mut disk, spec, model);
+            (Box::new(disk), false, facts)
         }
     };
     let mut all = vec![fact("technology", &model.technology)];
@@ -97,21 +104,46 @@ fn flash_facts(
     ]
 }
 
-fn disk_facts(parameters: &DiskParameters, state: State) -> Facts {
-    let held = match state {
-        State::New => "new",
-        State::Used => "used: nothing in a disk slows down by use, so it is the same as a new one",
+/// Gives a disk its past, and says what it is.
+fn disk_facts(parameters: &DiskParameters, disk: &mut DiskDrive, spec: &Spec, model: &Model) -> Facts {
+    let held = match (spec.state, disk.shingles_mut()) {
+        (State::New, None) => "new".into(),
+        (State::New, Some(_)) => "new: the persistent cache is empty".into(),
+        (State::Used, None) => {
+            "used: nothing in a disk slows down by use, so it is the same as a new one".into()
+        }
+        (State::Used, Some(shingles)) => {
+            let share = spec.fill.unwrap_or(1.0);
+            let span = (model.capacity_bytes as f64 * share) as u64 / u64::from(model.sector_bytes);
+            shingles.overwrite_at_random(span, OVERWRITE_BYTES / u64::from(model.sector_bytes));
+            format!(
+                "used: writes of {} at random over the first {} have filled the persistent cache",
+                amount(OVERWRITE_BYTES),
+                percent(share)
+            )
+        }
     };
     let turns_per_minute = 60e9 / parameters.platters.turn.0 as f64;
-    vec![
+    let write_cache = match (parameters.write_cache_bytes, spec.cache) {
+        (0, Some(_)) => "off".into(),
+        (0, None) => "none".into(),
+        (bytes, _) => format!("on, {}", amount(bytes)),
+    };
+    let mut facts = vec![
         fact("state", held),
         fact("rotation", format!("{turns_per_minute:.0} turns a minute")),
         fact("heads", parameters.platters.heads.to_string()),
-        fact("average seek", parameters.average_seek.to_string()),
-        fact("write cache", amount(parameters.write_cache_bytes)),
+        fact("average seek", parameters.read_seek.average.to_string()),
+        fact("write cache", write_cache),
         fact("command slots", parameters.link.command_slots.to_string()),
         fact("TRIM", "is ignored"),
-    ]
+    ];
+    if let Some(shingles) = parameters.shingles {
+        let bytes = |sectors: u64| amount(sectors * u64::from(model.sector_bytes));
+        facts.push(fact("persistent cache", bytes(shingles.log_sectors)));
+        facts.push(fact("shingled band", bytes(shingles.band_sectors)));
+    }
+    facts
 }
 
 fn caveat(model: &Model) -> String {

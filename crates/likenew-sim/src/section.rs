@@ -83,6 +83,12 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// A table within this one that may be absent.
+    pub(crate) fn section_or_none(&mut self, key: &'static str) -> Result<Option<Self>, SimError> {
+        self.known.push(key);
+        if self.entries.contains_key(key) { self.section(key).map(Some) } else { Ok(None) }
+    }
+
     /// A whole number with its source.
     pub(crate) fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
         let allowed = format!("a whole number from {} to {}", range.start(), range.end());

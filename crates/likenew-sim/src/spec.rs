@@ -22,6 +22,8 @@ pub struct Spec {
     pub fill: Option<f64>,
     /// Whether TRIM works, if not as the drive itself has it.
     pub trim: Option<bool>,
+    /// Whether writes are cached, if not as the drive itself has it.
+    pub cache: Option<bool>,
 }
 
 /// How a simulated drive is named.
@@ -33,7 +35,8 @@ pub enum Named {
     File(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on and trim=off, joined by &";
+const QUERY_EXPECTED: &str =
+    "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on and cache=off, joined by &";
 
 impl Spec {
     /// Reads `sim:NAME` or `sim:FILE.toml`, with settings after a question mark.
@@ -52,7 +55,14 @@ impl Spec {
         } else {
             return Err(bad(unknown_name(name)));
         };
-        let mut spec = Self { text: text.to_owned(), drive, state: State::default(), fill: None, trim: None };
+        let mut spec = Self {
+            text: text.to_owned(),
+            drive,
+            state: State::default(),
+            fill: None,
+            trim: None,
+            cache: None,
+        };
         let mut seen = Vec::new();
         for setting in query.into_iter().flat_map(|query| query.split('&')) {
             let key = spec.set(setting).map_err(bad)?;
@@ -72,6 +82,8 @@ impl Spec {
             ("state", "used") => self.state = State::Used,
             ("trim", "on") => self.trim = Some(true),
             ("trim", "off") => self.trim = Some(false),
+            ("cache", "on") => self.cache = Some(true),
+            ("cache", "off") => self.cache = Some(false),
             ("fill", share) => match share.parse::<f64>() {
                 Ok(share) if (0.0..=1.0).contains(&share) => self.fill = Some(share),
                 _ => return Err(format!("fill is \"{share}\": it takes a share from 0 to 1, such as 0.8")),
@@ -105,14 +117,27 @@ impl Spec {
     /// Makes the drive and puts it into its state, without its clock moving. Large used drives take seconds.
     ///
     /// # Errors
-    /// The same as for [`model`](Self::model).
+    /// The same as for [`model`](Self::model), or the drive has no write cache to switch.
     pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<String>) -> Result<SimDrive, SimError> {
-        Ok(crate::make::drive(self, &self.model(read_file)?))
+        let model = self.model(read_file)?;
+        if self.cache.is_some() && !model.mechanism.can_switch_write_cache() {
+            let model = &model.model;
+            let why = format!(
+                "the {model} has no write cache that can be switched on and off: leave cache= out, or take one of {}",
+                names_of(|model| model.mechanism.can_switch_write_cache()).join(", ")
+            );
+            return Err(SimError::Spec { text: self.text.clone(), why });
+        }
+        Ok(crate::make::drive(self, &model))
     }
 }
 
 fn names() -> Vec<&'static str> {
-    catalog().iter().map(|entry| entry.name).collect()
+    names_of(|_| true)
+}
+
+fn names_of(which: impl Fn(&Model) -> bool) -> Vec<&'static str> {
+    catalog().iter().filter(|entry| which(&entry.model)).map(|entry| entry.name).collect()
 }
 
 fn unknown_name(name: &str) -> String {

@@ -141,6 +141,7 @@ fn a_bad_spec_is_explained() {
         ("sim:tiny-flash?fill=1.5", "from 0 to 1"),
         ("sim:tiny-flash?fill=NaN", "from 0 to 1"),
         ("sim:tiny-flash?trim=maybe", "trim=on"),
+        ("sim:tiny-flash?cache=maybe", "cache=off"),
         ("sim:tiny-flash?fill=0.1&fill=0.2", "set twice"),
     ] {
         let error = Spec::parse(text).unwrap_err().to_string();

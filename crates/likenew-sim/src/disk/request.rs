@@ -1,0 +1,34 @@
+//! An I/O that a disk has accepted, and what is left to do of it.
+
+use std::ops::Range;
+
+use likenew_core::io::Io;
+use likenew_core::units::Nanos;
+
+/// An accepted I/O.
+#[derive(Clone)]
+pub(super) struct Request {
+    pub(super) io: Io,
+    /// It came to the drive.
+    pub(super) began: Nanos,
+    /// Its data starts to be available.
+    pub(super) data_from: Nanos,
+    /// All data of a write is in the drive.
+    pub(super) data_until: Nanos,
+    /// Sectors that the arm has not yet read or written.
+    pub(super) left: Range<u64>,
+}
+
+impl Request {
+    pub(super) fn new(io: Io, sector_bytes: u32, now: Nanos) -> Self {
+        let sector = u64::from(sector_bytes);
+        let left = io.offset / sector..(io.offset + u64::from(io.length)) / sector;
+        Self { io, began: now, data_from: now, data_until: now, left }
+    }
+
+    /// The first sectors that were left are done; whether that is all of it.
+    pub(super) fn advance(&mut self, count: u64) -> bool {
+        self.left.start += count;
+        self.left.is_empty()
+    }
+}
