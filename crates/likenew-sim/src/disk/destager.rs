@@ -1,4 +1,4 @@
-//! What goes to the platters, in which order, and where: behind the write cache, and past it.
+//! What goes to the platters, in which order, and where: behind the write cache, and without one.
 //!
 //! A disk whose tracks do not overlap writes every sector at its own place, and whatever the arm reaches soonest first. A
 //! shingled one writes bands that are complete, appends the rest to its persistent cache, and cleans that when there is
@@ -22,7 +22,7 @@ const DESTAGE_SECTORS_MAX: u64 = 2048;
 pub(super) struct Need {
     /// Since when somebody has been waiting for room, or for a flush.
     pub(super) waiting_since: Option<Nanos>,
-    /// A write past the cache finds the persistent cache full.
+    /// A write that is not cached finds the persistent cache full.
     pub(super) no_room: bool,
     /// Nothing has been asked of the disk for so long that it cleans.
     pub(super) idle: bool,
@@ -60,7 +60,7 @@ enum Kind {
     Clean,
 }
 
-/// Where the first sectors of a write past the cache go.
+/// Where the first sectors of a write that is not cached go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Direct {
     pub(super) logical: Range<u64>,
@@ -89,17 +89,12 @@ impl Destager {
         }
     }
 
-    /// The cache, if writes of this length go into it.
-    pub(super) fn cache_for(&mut self, sectors: &Range<u64>) -> Option<&mut WriteCache> {
-        self.cache.as_mut().filter(|cache| cache.is_for(sectors))
+    pub(super) fn cache(&self) -> Option<&WriteCache> {
+        self.cache.as_ref()
     }
 
     pub(super) fn cache_mut(&mut self) -> Option<&mut WriteCache> {
         self.cache.as_mut()
-    }
-
-    pub(super) fn cache(&self) -> Option<&WriteCache> {
-        self.cache.as_ref()
     }
 
     /// The translation layer of a shingled disk.
@@ -244,7 +239,7 @@ impl Destager {
         self.cache.as_mut().expect("what was written came from the cache").written();
     }
 
-    /// Where the first sectors of a write past the cache go; nowhere if the persistent cache is full.
+    /// Where the first sectors of a write that is not cached go; nowhere if the persistent cache is full.
     pub(super) fn direct(&self, left: &Range<u64>) -> Option<Direct> {
         let Some(shingles) = &self.shingles else {
             return Some(Direct { logical: left.clone(), physical: left.clone() });

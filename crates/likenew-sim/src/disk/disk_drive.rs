@@ -28,8 +28,8 @@ use crate::timeline::{Timeline, transfer_time};
 enum Event {
     /// The firmware has read the command in this slot.
     Command(u32),
-    /// The data of the write in this slot is in the write cache.
-    Arrived(u32),
+    /// So many sectors more of the write in this slot are in the write cache.
+    Arrived(u32, u64),
     /// The arm has done its job.
     ArmDone,
     /// Time has passed that makes a difference to what the arm does.
@@ -118,7 +118,7 @@ impl DiskDrive {
     fn happen(&mut self, event: Event, now: Nanos, done: &mut Vec<Completion>) {
         match event {
             Event::Command(slot) => self.command(slot, now),
-            Event::Arrived(slot) => self.arrive(slot, now),
+            Event::Arrived(slot, sectors) => self.arrive(slot, sectors, now),
             Event::ArmDone => self.arm_done(now),
             Event::Look => {
                 self.look.take_if(|at| *at <= now);
@@ -146,11 +146,15 @@ impl DiskDrive {
                 self.reply(slot, now);
             }
             Op::Read => self.pending.push(slot),
-            Op::Write if self.destager.cache_for(&sectors).is_some() => {
+            Op::Write if self.destager.cache().is_some() => {
                 self.blocked.push_back(slot);
                 self.admit(now);
             }
-            Op::Write => self.write_past_cache(slot, now),
+            Op::Write => {
+                // It waits for the arm while its data flows in.
+                request.data_until = self.link.send_to_drive(now, u64::from(request.io.length));
+                self.pending.push(slot);
+            }
             Op::Trim => self.events.push(now, Event::Complete(slot)),
             Op::Flush => {
                 let mark = self.destager.cache().map_or(0, WriteCache::mark);
@@ -161,19 +165,23 @@ impl DiskDrive {
         self.dispatch(now);
     }
 
-    /// Lets writes send their data, in order, as long as there is room for it.
+    /// Lets writes send their data, in order, as far as there is room for it.
     fn admit(&mut self, now: Nanos) {
+        let sector = u64::from(self.parameters.platters.sector_bytes);
         while let Some(&slot) = self.blocked.front() {
-            let sectors = self.requests[slot as usize].left.clone();
-            let cache = self.destager.cache_for(&sectors).expect("only a cache blocks a write");
-            if !cache.reserve(&sectors) {
+            let request = &mut self.requests[slot as usize];
+            let cache = self.destager.cache_mut().expect("only a cache blocks a write");
+            let part = cache.first_part(&request.left);
+            if !cache.reserve(&part) {
                 return;
             }
-            let used = cache.sectors();
+            let (sectors, used) = (part.end - part.start, cache.sectors());
+            if request.advance(sectors) {
+                self.blocked.pop_front();
+            }
             self.read_ahead.fit(self.memory_sectors() - used);
-            self.blocked.pop_front();
-            let at = self.link.send_to_drive(now, u64::from(self.requests[slot as usize].io.length));
-            self.events.push(at, Event::Arrived(slot));
+            let at = self.link.send_to_drive(now, sectors * sector);
+            self.events.push(at, Event::Arrived(slot, sectors));
         }
     }
 
@@ -181,23 +189,16 @@ impl DiskDrive {
         self.parameters.memory_bytes / u64::from(self.parameters.platters.sector_bytes)
     }
 
-    fn arrive(&mut self, slot: u32, now: Nanos) {
-        let sectors = self.requests[slot as usize].left.clone();
-        let cache = self.destager.cache_for(&sectors).expect("it was let into the cache");
-        cache.put(sectors, now);
-        self.events.push(now, Event::Complete(slot));
-        self.dispatch(now);
-    }
-
-    /// A write that the cache does not take waits for the arm while its data flows in.
-    fn write_past_cache(&mut self, slot: u32, now: Nanos) {
+    fn arrive(&mut self, slot: u32, sectors: u64, now: Nanos) {
         let request = &mut self.requests[slot as usize];
-        request.data_until = self.link.send_to_drive(now, u64::from(request.io.length));
-        let sectors = request.left.clone();
-        if let Some(cache) = self.destager.cache_mut() {
-            cache.discard(&sectors);
+        let start = request.arrived;
+        request.arrived += sectors;
+        if request.arrived == request.left.end {
+            self.events.push(now, Event::Complete(slot));
         }
-        self.pending.push(slot);
+        let cache = self.destager.cache_mut().expect("it was let into the cache");
+        cache.put(start..start + sectors, now);
+        self.dispatch(now);
     }
 
     /// Sends the data of a read, which has flowed since `data_from` and is complete now.

@@ -15,15 +15,17 @@ pub(super) struct Request {
     pub(super) data_from: Nanos,
     /// All data of a write is in the drive.
     pub(super) data_until: Nanos,
-    /// Sectors that the arm has not yet read or written.
+    /// Sectors that neither the arm has read or written nor the write cache has let in.
     pub(super) left: Range<u64>,
+    /// The sector before which all data of a cached write has come in.
+    pub(super) arrived: u64,
 }
 
 impl Request {
     pub(super) fn new(io: Io, sector_bytes: u32, now: Nanos) -> Self {
         let sector = u64::from(sector_bytes);
         let left = io.offset / sector..(io.offset + u64::from(io.length)) / sector;
-        Self { io, began: now, data_from: now, data_until: now, left }
+        Self { io, began: now, data_from: now, data_until: now, arrived: left.start, left }
     }
 
     /// The first sectors that were left are done; whether that is all of it.

@@ -154,8 +154,9 @@ proptest! {
 #[test]
 fn a_band_that_the_log_has_whole_is_not_read_from_its_home() {
     let mut shingles = Shingles::new(parameters());
-    shingles.appended(&[0..12]);
-    shingles.appended(&[12..16]);
+    for extent in [0..12, 12..16] {
+        shingles.appended(std::slice::from_ref(&extent));
+    }
     let mut accesses = Vec::new();
     shingles.take_up();
     while let Some(step) = shingles.step() {

@@ -7,6 +7,9 @@ use std::ops::Range;
 
 use likenew_core::units::Nanos;
 
+/// A write comes in by parts of so many sectors at most, so that it needs no more room than there is.
+const PART_SECTORS_MAX: u64 = 2048;
+
 /// Neighbouring sectors that wait to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
@@ -48,9 +51,9 @@ impl WriteCache {
         }
     }
 
-    /// Whether a write can be cached at all.
-    pub(super) fn is_for(&self, sectors: &Range<u64>) -> bool {
-        length(sectors) <= self.sectors_max
+    /// As much of a write as is let in at once.
+    pub(super) fn first_part(&self, sectors: &Range<u64>) -> Range<u64> {
+        sectors.start..sectors.end.min(sectors.start + self.sectors_max.min(PART_SECTORS_MAX))
     }
 
     /// Memory in use, in sectors.
@@ -97,17 +100,6 @@ impl WriteCache {
             index = 0;
         }
         self.extents.push(joined);
-    }
-
-    /// Forgets what waits of these sectors, because something newer goes to the platters past the cache.
-    pub(super) fn discard(&mut self, sectors: &Range<u64>) {
-        for index in (0..self.extents.len()).rev() {
-            let gone = overlap(&self.extents[index].sectors, sectors);
-            if !gone.is_empty() {
-                self.cut(index, &gone);
-                self.sectors -= length(&gone);
-            }
-        }
     }
 
     /// Whether all of these sectors are here, so that a read needs no arm.
@@ -216,7 +208,7 @@ mod tests {
     #[test]
     fn room_comes_back_when_the_platters_have_it() {
         let mut cache = WriteCache::new(3000, 9);
-        assert!(cache.is_for(&(0..3000)) && !cache.is_for(&(0..3001)));
+        assert_eq!((cache.first_part(&(7..9)), cache.first_part(&(7..9000))), (7..9, 7..2055));
         assert!(put(&mut cache, 0..3000) && !put(&mut cache, 5000..5001));
         cache.take(0..2048);
         assert!(!put(&mut cache, 5000..5001) && cache.holds(&(0..8)));
@@ -244,7 +236,6 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Act {
         Put(Range<u64>),
-        Discard(Range<u64>),
         Take(usize, u64),
         Written,
     }
@@ -252,8 +243,7 @@ mod tests {
     fn acts() -> impl Strategy<Value = Vec<Act>> {
         let range = (0u64..100, 1u64..20).prop_map(|(start, length)| start..start + length);
         let act = prop_oneof![
-            4 => range.clone().prop_map(Act::Put),
-            1 => range.prop_map(Act::Discard),
+            4 => range.prop_map(Act::Put),
             2 => (any::<usize>(), 1u64..10).prop_map(|(index, length)| Act::Take(index, length)),
             2 => Just(Act::Written),
         ];
@@ -271,10 +261,6 @@ mod tests {
                     Act::Put(range) => if put(&mut cache, range.clone()) {
                         waiting.extend(range);
                     },
-                    Act::Discard(range) => {
-                        cache.discard(&range);
-                        waiting.retain(|sector| !range.contains(sector));
-                    }
                     Act::Take(index, length) => if away.is_empty() && !cache.extents().is_empty() {
                         let Range { start, end } = cache.extents()[index % cache.extents().len()].sectors;
                         let taken = start..end.min(start + length);
