@@ -82,8 +82,10 @@ fn scattered_writes_are_fast_until_the_persistent_cache_is_full() {
 #[test]
 fn a_used_one_begins_with_its_persistent_cache_full() {
     let mut drive = open(&format!("{NAME}?state=used"));
-    let state = drive.identity().facts.into_iter().find(|(name, _)| name == "state").unwrap().1;
-    assert!(state.contains("filled the persistent cache"), "{state}");
+    let facts = drive.identity().facts;
+    let fact = |name: &str| facts.iter().find(|(key, _)| key == name).unwrap().1.as_str();
+    assert!(fact("state").contains("filled the persistent cache"), "{facts:?}");
+    assert_eq!((fact("persistent cache"), fact("shingled band")), ("25 GiB", "30 MiB"));
     writes(&mut drive, 1, 100);
     let rates = writes(&mut drive, 2, 30);
     assert!(rates.iops < 6.0, "{rates:?}");

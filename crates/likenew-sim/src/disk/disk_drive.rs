@@ -14,10 +14,10 @@ use likenew_core::units::Nanos;
 
 use super::aging::Aging;
 use super::arm::{Access, Arm};
-use super::destager::{Destager, Direct, Need, Work};
+use super::destager::{Destager, Need, Work};
 use super::disk_parameters::DiskParameters;
 use super::read_ahead::ReadAhead;
-use super::request::Request;
+use super::request::{Job, Request};
 use super::write_cache::WriteCache;
 use crate::device::{Device, NO_IO, books};
 use crate::event_queue::EventQueue;
@@ -36,16 +36,6 @@ enum Event {
     Look,
     /// The I/O in this slot ends.
     Complete(u32),
-}
-
-/// What the arm is doing.
-enum Job {
-    /// It reads these sectors of the platters, the first that are left of the read in this slot.
-    Read(u32, Range<u64>),
-    /// It writes the first part that is left of the write in this slot.
-    Write(u32, Direct),
-    /// It brings to the platters what the host no longer waits for.
-    Destage(Work),
 }
 
 /// The drive.
@@ -179,14 +169,10 @@ impl DiskDrive {
             if request.advance(sectors) {
                 self.blocked.pop_front();
             }
-            self.read_ahead.fit(self.memory_sectors() - used);
+            self.read_ahead.fit(self.parameters.memory_bytes / sector - used);
             let at = self.link.send_to_drive(now, sectors * sector);
             self.events.push(at, Event::Arrived(slot, sectors));
         }
-    }
-
-    fn memory_sectors(&self) -> u64 {
-        self.parameters.memory_bytes / u64::from(self.parameters.platters.sector_bytes)
     }
 
     fn arrive(&mut self, slot: u32, sectors: u64, now: Nanos) {
@@ -269,19 +255,23 @@ impl DiskDrive {
 
     fn need(&self, served: bool, now: Nanos) -> Need {
         let waiting = self.blocked.front().into_iter().chain(self.flushes.front().map(|(slot, _)| slot));
-        let cleans_at = self.destager.cleans_after().map(|after| self.quiet_since + after);
         Need {
             waiting_since: waiting.map(|slot| self.requests[*slot as usize].began).min(),
             no_room: !served && !self.pending.is_empty(),
-            idle: self.slots_used == 0 && cleans_at.is_some_and(|at| at <= now),
+            idle: self.cleans_at().is_some_and(|at| at <= now),
         }
+    }
+
+    /// When there has been quiet for long enough to clean, if it lasts.
+    fn cleans_at(&self) -> Option<Nanos> {
+        let after = self.destager.cleans_after().filter(|_| self.slots_used == 0)?;
+        Some(self.quiet_since + after)
     }
 
     /// Comes back when time alone makes a difference.
     fn look_later(&mut self, now: Nanos) {
-        let quiet = self.slots_used == 0;
-        let cleans_at = self.destager.cleans_after().filter(|_| quiet).map(|after| self.quiet_since + after);
-        let next = [self.destager.look_at(), cleans_at].into_iter().flatten().filter(|at| *at > now).min();
+        let times = [self.destager.look_at(), self.cleans_at()].into_iter().flatten();
+        let next = times.filter(|at| *at > now).min();
         if let Some(at) = next.filter(|at| self.look.is_none_or(|look| *at < look)) {
             self.look = Some(at);
             self.events.push(at, Event::Look);
@@ -320,7 +310,7 @@ impl DiskDrive {
         self.job = Some(job);
     }
 
-    /// Moves the arm; when it starts and ends the transfer.
+    /// Moves the arm; when the transfer starts and ends.
     fn go(&mut self, physical: &Range<u64>, access: Access, now: Nanos) -> (Nanos, Nanos) {
         self.read_ahead.stop(now, self.arm.platters());
         if access == Access::Write {
@@ -333,18 +323,16 @@ impl DiskDrive {
         match self.job.take().expect("an arm that is done had a job") {
             Job::Read(slot, physical) => {
                 self.read_ahead.start(&physical, now, self.arm.platters());
-                let used = self.destager.cache().map_or(0, WriteCache::sectors);
-                self.read_ahead.fit(self.memory_sectors() - used);
-                match self.requests[slot as usize].advance(physical.end - physical.start) {
-                    true => self.reply(slot, now),
-                    false => self.pending.push(slot),
+                let memory = self.parameters.memory_bytes / u64::from(self.parameters.platters.sector_bytes);
+                self.read_ahead.fit(memory - self.destager.cache().map_or(0, WriteCache::sectors));
+                if self.is_over(slot, physical.end - physical.start) {
+                    self.reply(slot, now);
                 }
             }
             Job::Write(slot, direct) => {
                 self.destager.direct_done(&direct);
-                match self.requests[slot as usize].advance(direct.logical.end - direct.logical.start) {
-                    true => self.events.push(now, Event::Complete(slot)),
-                    false => self.pending.push(slot),
+                if self.is_over(slot, direct.logical.end - direct.logical.start) {
+                    self.events.push(now, Event::Complete(slot));
                 }
             }
             Job::Destage(work) => {
@@ -354,6 +342,15 @@ impl DiskDrive {
             }
         }
         self.dispatch(now);
+    }
+
+    /// Whether a part that the arm has just done was the last of its request, which waits for the arm again otherwise.
+    fn is_over(&mut self, slot: u32, sectors: u64) -> bool {
+        let over = self.requests[slot as usize].advance(sectors);
+        if !over {
+            self.pending.push(slot);
+        }
+        over
     }
 
     fn end_flushes(&mut self, now: Nanos) {

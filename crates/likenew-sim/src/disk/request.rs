@@ -1,9 +1,21 @@
-//! An I/O that a disk has accepted, and what is left to do of it.
+//! An I/O that a disk has accepted, what is left to do of it, and what the arm does at a time.
 
 use std::ops::Range;
 
 use likenew_core::io::Io;
 use likenew_core::units::Nanos;
+
+use super::destager::{Direct, Work};
+
+/// What the arm is doing.
+pub(super) enum Job {
+    /// It reads these sectors of the platters, the first that are left of the read in this slot.
+    Read(u32, Range<u64>),
+    /// It writes the first part that is left of the write in this slot.
+    Write(u32, Direct),
+    /// It brings to the platters what the host no longer waits for.
+    Destage(Work),
+}
 
 /// An accepted I/O.
 #[derive(Clone)]
