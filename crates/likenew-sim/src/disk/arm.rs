@@ -90,3 +90,53 @@ impl Arm {
         (self.next_sector, self.media_time) = (end, last.end);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Mechanism;
+
+    fn arm() -> Arm {
+        let entry = crate::catalog().iter().find(|entry| entry.name == "wd6400aaks").unwrap();
+        let Mechanism::Disk(parameters) = entry.model.mechanism else { panic!("it is a disk") };
+        Arm::new(&parameters)
+    }
+
+    const HALFWAY: u64 = 600_000_000;
+
+    #[test]
+    fn going_on_costs_nothing_even_where_the_track_changes() {
+        for access in [Access::Read, Access::Write] {
+            let mut arm = arm();
+            let mut now = Nanos(1);
+            for part in 0..500 {
+                let sectors = HALFWAY + part * 777..HALFWAY + (part + 1) * 777;
+                if part > 0 {
+                    assert_eq!(arm.positioning(sectors.start, access, now), Nanos::ZERO, "{part}");
+                }
+                now = arm.transfer(&sectors, access, now).1;
+            }
+            let rate = 500.0 * 777.0 * 512.0 / (now.as_secs_f64() - 0.03);
+            assert!((60e6..119e6).contains(&rate), "no turn is lost: {rate}");
+        }
+    }
+
+    #[test]
+    fn a_transfer_starts_when_the_positioning_is_over() {
+        let mut arm = arm();
+        let positioning = arm.positioning(HALFWAY, Access::Read, Nanos(5));
+        assert!(positioning > Nanos::from_millis(5) && positioning < Nanos::from_millis(30), "{positioning}");
+        assert_eq!(arm.transfer(&(HALFWAY..HALFWAY + 8), Access::Read, Nanos(5)).0, Nanos(5) + positioning);
+    }
+
+    #[test]
+    fn a_head_settles_longer_before_a_write() {
+        let arm = arm();
+        let turn = 60_000_000_000 / 7200;
+        let [read, write] = [Access::Read, Access::Write].map(|access| {
+            let positions = (0..100).map(|step| arm.positioning(HALFWAY, access, Nanos(step * turn / 100)).0);
+            positions.sum::<u64>() / 100
+        });
+        assert!((1_500_000..4_500_000).contains(&(write - read)), "{read} {write}");
+    }
+}
