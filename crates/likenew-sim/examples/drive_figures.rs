@@ -1,4 +1,4 @@
-//! Prints what the simulation predicts for every drive of the catalogue, new and used.
+//! Prints what the simulation predicts for every drive of the catalogue, new, used, and without its write cache.
 //!
 //! Run it with `cargo run --release -p likenew-sim --example drive_figures`, and a name to see one drive only.
 
@@ -16,8 +16,9 @@ use closed_loop::{Load, open, run};
 fn main() {
     let only = std::env::args().nth(1);
     for entry in catalog().iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name)) {
-        for state in ["state=new", "state=new&fill=1", "state=used"] {
-            report(&format!("sim:{}?{state}", entry.name));
+        let cache_off = entry.model.mechanism.can_switch_write_cache().then_some("cache=off");
+        for settings in ["state=new", "state=new&fill=1", "state=used"].into_iter().chain(cache_off) {
+            report(&format!("sim:{}?{settings}", entry.name));
         }
     }
 }

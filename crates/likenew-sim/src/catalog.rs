@@ -24,9 +24,12 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = files![
     "intel-x25-e-32gb",
     "intel-x25-m-80gb",
+    "seagate-archive-8tb",
     "seagate-momentus-5400.6",
     "tiny-flash",
     "tlc-nvme-1tb",
+    "wd-caviar-se16",
+    "wd-scorpio-black-500gb",
     "wd-velociraptor",
     "wd6400aaks",
 ];

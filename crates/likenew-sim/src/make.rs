@@ -15,6 +15,9 @@ use crate::sim_drive::{Origin, SimDrive};
 use crate::spec::Spec;
 use crate::state::{self, Past, State};
 
+/// A used shingled disk was overwritten in pieces of so much.
+const OVERWRITE_BYTES: u64 = 4096;
+
 type Facts = Vec<(String, String)>;
 
 /// Makes the drive that a spec asks for out of its file, with the past that the spec says, or as it was saved.
@@ -44,11 +47,13 @@ pub(crate) fn drive(
             (device, trim.works(), facts)
         }
         Mechanism::Disk(parameters) => {
+            let parameters =
+                if spec.cache == Some(false) { parameters.without_write_cache() } else { *parameters };
             let disk = match saved {
-                None => DiskDrive::new(*parameters),
-                Some(state) => DiskDrive::restore(*parameters, state)?,
+                None => made_disk(parameters, spec, model),
+                Some(state) => DiskDrive::restore(parameters, state)?,
             };
-            (Box::new(disk), false, disk_facts(parameters, spec.state))
+            (Box::new(disk), false, disk_facts(&parameters, spec, model))
         }
     };
     let mut all = vec![fact("technology", &model.technology)];
@@ -137,21 +142,52 @@ fn flash_facts(flash: &FlashModel, parameters: &FlashParameters, state: State, p
     ]
 }
 
-fn disk_facts(parameters: &DiskParameters, state: State) -> Facts {
-    let held = match state {
-        State::New => "new",
-        State::Used => "used: nothing in a disk slows down by use, so it is the same as a new one",
+/// Gives a disk its past, and says what it is.
+/// A disk with its past.
+fn made_disk(parameters: DiskParameters, spec: &Spec, model: &Model) -> DiskDrive {
+    let mut disk = DiskDrive::new(parameters);
+    if let (State::Used, Some(shingles)) = (spec.state, disk.shingles_mut()) {
+        let sector = u64::from(model.sector_bytes);
+        let span = (model.capacity_bytes as f64 * spec.fill.unwrap_or(1.0)) as u64 / sector;
+        shingles.overwrite_at_random(span, OVERWRITE_BYTES / sector);
+    }
+    disk
+}
+
+fn disk_facts(parameters: &DiskParameters, spec: &Spec, model: &Model) -> Facts {
+    let held = match (spec.state, parameters.shingles) {
+        (State::New, None) => "new".into(),
+        (State::New, Some(_)) => "new: the persistent cache is empty".into(),
+        (State::Used, None) => {
+            "used: nothing in a disk slows down by use, so it is the same as a new one".into()
+        }
+        (State::Used, Some(_)) => format!(
+            "used: writes of {} at random over the first {} have filled the persistent cache",
+            amount(OVERWRITE_BYTES),
+            percent(spec.fill.unwrap_or(1.0))
+        ),
     };
     let turns_per_minute = 60e9 / parameters.platters.turn.0 as f64;
-    vec![
+    let write_cache = match (parameters.write_cache_bytes, spec.cache) {
+        (0, Some(_)) => "off".into(),
+        (0, None) => "none".into(),
+        (bytes, _) => format!("on, {}", amount(bytes)),
+    };
+    let mut facts = vec![
         fact("state", held),
         fact("rotation", format!("{turns_per_minute:.0} turns a minute")),
         fact("heads", parameters.platters.heads.to_string()),
-        fact("average seek", parameters.average_seek.to_string()),
-        fact("write cache", amount(parameters.write_cache_bytes)),
+        fact("average seek", parameters.read_seek.average.to_string()),
+        fact("write cache", write_cache),
         fact("command slots", parameters.link.command_slots.to_string()),
         fact("TRIM", "is ignored"),
-    ]
+    ];
+    if let Some(shingles) = parameters.shingles {
+        let bytes = |sectors: u64| amount(sectors * u64::from(model.sector_bytes));
+        facts.push(fact("persistent cache", bytes(shingles.log_sectors)));
+        facts.push(fact("shingled band", bytes(shingles.band_sectors)));
+    }
+    facts
 }
 
 fn caveat(model: &Model) -> String {

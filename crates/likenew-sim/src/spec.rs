@@ -30,6 +30,8 @@ pub struct Spec {
     pub age: Nanos,
     /// Whether it holds the bytes that are written to it.
     pub data: bool,
+    /// Whether writes are cached, if not as the drive itself has it.
+    pub cache: Option<bool>,
 }
 
 /// How a simulated drive is named.
@@ -43,8 +45,7 @@ pub enum Named {
     Snapshot(PathBuf),
 }
 
-const QUERY_EXPECTED: &str =
-    "state=new, state=used, fill=0..1, trim=on, trim=off, age=90d and data=on, joined by &";
+const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d and data=on, joined by &";
 
 impl Spec {
     /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
@@ -75,6 +76,7 @@ impl Spec {
             trim: None,
             age: Nanos::ZERO,
             data: false,
+            cache: None,
         };
         let mut seen = Vec::new();
         for setting in query.into_iter().flat_map(|query| query.split('&')) {
@@ -103,6 +105,8 @@ impl Spec {
             ("data", "on") => self.data = true,
             ("data", "off") => self.data = false,
             ("age", span) => self.age = parse_duration(span).map_err(|error| format!("age is {error}"))?,
+            ("cache", "on") => self.cache = Some(true),
+            ("cache", "off") => self.cache = Some(false),
             ("fill", share) => match share.parse::<f64>() {
                 Ok(share) if (0.0..=1.0).contains(&share) => self.fill = Some(share),
                 _ => return Err(format!("fill is \"{share}\": it takes a share from 0 to 1, such as 0.8")),
@@ -131,16 +135,16 @@ impl Spec {
     /// Makes the drive and puts it into its state, without its clock moving. Large used drives take seconds.
     ///
     /// # Errors
-    /// The same as for [`model`](Self::model).
+    /// The same as for [`model`](Self::model), or the drive has no write cache to switch.
     pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<SimDrive, SimError> {
         match &self.drive {
             Named::Catalog(name) => {
                 let entry = entry(name);
-                Ok(new_drive(self, &entry.model, entry.text.to_owned()))
+                self.new_drive(&entry.model, entry.text.to_owned())
             }
             Named::File(path) => {
                 let (text, model) = read_text(path, read_file)?;
-                Ok(new_drive(self, &model, text))
+                self.new_drive(&model, text)
             }
             Named::Snapshot(path) => {
                 let bytes = read(path, read_file)?;
@@ -155,11 +159,19 @@ impl Spec {
             }
         }
     }
-}
 
-/// A drive whose past is made, which can not fail.
-fn new_drive(spec: &Spec, model: &Model, text: String) -> SimDrive {
-    make::drive(spec, model, text, None).unwrap_or_else(|why| unreachable!("nothing was saved, but {why}"))
+    /// A drive whose past is made.
+    fn new_drive(&self, model: &Model, text: String) -> Result<SimDrive, SimError> {
+        let bad = |why| SimError::Spec { text: self.text.clone(), why };
+        if self.cache.is_some() && !model.mechanism.can_switch_write_cache() {
+            return Err(bad(format!(
+                "the {} has no write cache that can be switched on and off: leave cache= out, or take one of {}",
+                model.model,
+                names_of(|model| model.mechanism.can_switch_write_cache()).join(", ")
+            )));
+        }
+        make::drive(self, model, text, None).map_err(bad)
+    }
 }
 
 fn entry(name: &str) -> &'static Entry {
@@ -193,7 +205,11 @@ fn refused(path: &Path) -> impl Fn(String) -> SimError + '_ {
 }
 
 fn names() -> Vec<&'static str> {
-    catalog().iter().map(|entry| entry.name).collect()
+    names_of(|_| true)
+}
+
+fn names_of(which: impl Fn(&Model) -> bool) -> Vec<&'static str> {
+    catalog().iter().filter(|entry| which(&entry.model)).map(|entry| entry.name).collect()
 }
 
 fn unknown_name(name: &str) -> String {

@@ -11,6 +11,8 @@ use proptest::prelude::*;
 const TINY: &str = include_str!("../../../catalog/tiny-flash.toml");
 const DISK: &str = include_str!("../../../catalog/wd-velociraptor.toml");
 
+const SHINGLED: &str = include_str!("../../../catalog/seagate-archive-8tb.toml");
+
 fn no_files(_: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
 }
@@ -147,6 +149,7 @@ fn a_bad_spec_is_explained() {
         ("sim:tiny-flash?fill=1.5", "from 0 to 1"),
         ("sim:tiny-flash?fill=NaN", "from 0 to 1"),
         ("sim:tiny-flash?trim=maybe", "trim=on"),
+        ("sim:tiny-flash?cache=maybe", "cache=off"),
         ("sim:tiny-flash?fill=0.1&fill=0.2", "set twice"),
     ] {
         let error = Spec::parse(text).unwrap_err().to_string();
@@ -196,16 +199,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn no_damaged_file_panics(disk in any::<bool>(), mutations in mutations()) {
-        let _ = Model::parse("m.toml", &mutate(if disk { DISK } else { TINY }, &mutations));
+    fn no_damaged_file_panics(file in 0usize..3, mutations in mutations()) {
+        let _ = Model::parse("m.toml", &mutate([TINY, DISK, SHINGLED][file], &mutations));
     }
 
     #[test]
     fn no_number_panics(
-        disk in any::<bool>(),
+        file in 0usize..3,
         changes in prop::collection::vec((any::<usize>(), prop_oneof![any::<u64>(), 0u64..1 << 36, 0u64..5000]), 1..4),
     ) {
-        let text = if disk { DISK } else { TINY };
+        let text = [TINY, DISK, SHINGLED][file];
         let text = changes.iter().fold(text.to_owned(), |text, (line, number)| with_number(&text, *line, *number));
         let _ = Model::parse("m.toml", &text);
     }

@@ -37,7 +37,7 @@ fn a_disk_keeps_the_laws_with_and_without_its_caches() {
     laws::all(|| open("sim:wd6400aaks"));
     laws::all(|| open("sim:wd6400aaks?data=on"));
     let text = include_str!("../../../catalog/wd6400aaks.toml")
-        .replace("write_cache_bytes = { value = 16777216", "write_cache_bytes = { value = 0")
+        .replace("write_cache_bytes = { value = 12582912", "write_cache_bytes = { value = 0")
         .replace("segment_bytes = { value = 524288", "segment_bytes = { value = 0");
     let spec = Spec::parse("sim:bare.toml").unwrap();
     laws::all(|| spec.open(|_| Ok(text.clone().into())).unwrap());

@@ -1,9 +1,9 @@
 //! A hard disk: link, firmware, caches, arm and platters, put together.
 //!
-//! A command waits for a slot of the link, then for the firmware. Reads that no cache holds, and writes that are not
-//! cached, wait for the arm; when it is free it goes where it can start soonest, turning of the platters included, but no
-//! request waits longer than [`WAIT_MAX`] for that. Cached writes are destaged in the same way while nobody waits, and
-//! together with the others when the cache is full or a flush waits.
+//! A command waits for a slot of the link, then for the firmware. Reads that no memory holds, and writes that are not
+//! cached, wait for the arm. It goes where it can start soonest, turning of the platters included, less a credit for
+//! having waited. Cached writes go to the platters while nobody waits for the arm, and compete with those who do when
+//! there is no room for more or a flush waits.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,11 +11,16 @@ use std::ops::Range;
 use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
+use serde::{Deserialize, Serialize};
 
+use super::aging::Aging;
+use super::arm::{Access, Arm};
+use super::destager::{Destager, Need, Work};
 use super::disk_parameters::DiskParameters;
-use super::platters::Platters;
+use super::media_cache::MediaCache;
 use super::read_ahead::ReadAhead;
-use super::seek_curve::SeekCurve;
+use super::request::{Job, Request};
+use super::shingles::Shingles;
 use super::write_cache::WriteCache;
 use crate::device::{Device, NO_IO, books};
 use crate::event_queue::EventQueue;
@@ -23,40 +28,18 @@ use crate::host_link::HostLink;
 use crate::plain_contents::{PlainContents, Sectors};
 use crate::timeline::{Timeline, transfer_time};
 
-/// A request that has waited so long is served next, wherever it is (assumed; no data sheet says).
-const WAIT_MAX: Nanos = Nanos::from_secs(1);
-
 #[derive(Clone, Copy)]
 enum Event {
     /// The firmware has read the command in this slot.
     Command(u32),
-    /// The data of the write in this slot is in the drive.
-    Arrived(u32),
-    /// The data of the read in this slot is in the read cache.
-    Ready(u32),
+    /// So many sectors more of the write in this slot are in the write cache.
+    Arrived(u32, u64),
     /// The arm has done its job.
     ArmDone,
-    /// The head has read ahead what it had promised.
-    PromiseKept,
+    /// Time has passed that makes a difference to what the arm does.
+    Look,
     /// The I/O in this slot ends.
     Complete(u32),
-}
-
-/// What the arm is doing.
-enum Job {
-    Read(u32),
-    Write(u32),
-    Destage(Range<u64>),
-}
-
-/// An accepted I/O.
-#[derive(Clone, Copy)]
-struct Request {
-    io: Io,
-    /// It came to the drive.
-    began: Nanos,
-    /// Its data starts to be available.
-    data_from: Nanos,
 }
 
 /// The drive.
@@ -65,15 +48,17 @@ pub(crate) struct DiskDrive {
     events: EventQueue<Event>,
     link: HostLink,
     firmware: Timeline,
-    platters: Platters,
-    seek_curve: SeekCurve,
+    aging: Aging,
+    arm: Arm,
     read_ahead: ReadAhead,
-    write_cache: Option<WriteCache>,
+    destager: Destager,
     /// By slot.
     requests: Vec<Request>,
     /// In the host, waiting for one of the link's command slots.
     waiting: VecDeque<u32>,
     slots_used: u32,
+    /// No I/O has been in the drive since.
+    quiet_since: Nanos,
     /// Waiting for the arm.
     pending: Vec<u32>,
     /// Writes that wait for room in the cache.
@@ -81,43 +66,52 @@ pub(crate) struct DiskDrive {
     /// Flushes that wait for the cache to be destaged up to a mark.
     flushes: VecDeque<(u32, u64)>,
     job: Option<Job>,
-    cylinder: u32,
-    head: u32,
-    /// The head reads ahead undisturbed until then, because somebody waits for it.
-    promised: Nanos,
     contents: Option<PlainContents>,
+    /// When the next look is due.
+    look: Option<Nanos>,
     host_bytes_written: u64,
-    media_bytes_written: u64,
+}
+
+/// Stands for the slot of a flush that no host asked for.
+const SETTLING: u32 = u32::MAX;
+
+/// What a disk that is saved holds.
+#[derive(Deserialize)]
+struct Saved {
+    contents: Option<Sectors>,
+    media_cache: Option<MediaCache>,
+}
+
+/// The same, to be written.
+#[derive(Serialize)]
+struct SavedRef<'a> {
+    contents: Option<&'a Sectors>,
+    media_cache: Option<&'a MediaCache>,
 }
 
 impl DiskDrive {
     /// A disk; its parameters have been checked.
     pub(crate) fn new(parameters: DiskParameters) -> Self {
-        let platters = Platters::new(parameters.platters);
-        let sectors = |bytes: u64| bytes / u64::from(parameters.platters.sector_bytes);
+        let segment = parameters.segment_bytes / u64::from(parameters.platters.sector_bytes);
         Self {
             events: EventQueue::new(),
             link: HostLink::new(parameters.link),
             firmware: Timeline::default(),
-            seek_curve: parameters.seek_curve(&platters).expect("the parameters were checked"),
-            read_ahead: ReadAhead::new(parameters.segments, sectors(parameters.segment_bytes)),
-            write_cache: (parameters.write_cache_bytes > 0).then(|| {
-                WriteCache::new(sectors(parameters.write_cache_bytes), parameters.write_cache_extents)
-            }),
-            platters,
+            aging: Aging::new(parameters.aging_per_mille),
+            arm: Arm::new(&parameters),
+            read_ahead: ReadAhead::new(parameters.segments, segment),
+            destager: Destager::new(&parameters),
             requests: Vec::new(),
             waiting: VecDeque::new(),
             slots_used: 0,
+            quiet_since: Nanos::ZERO,
             pending: Vec::new(),
             blocked: VecDeque::new(),
             flushes: VecDeque::new(),
             job: None,
-            cylinder: 0,
-            head: 0,
-            promised: Nanos::ZERO,
             contents: None,
+            look: None,
             host_bytes_written: 0,
-            media_bytes_written: 0,
             parameters,
         }
     }
@@ -127,14 +121,22 @@ impl DiskDrive {
     /// # Errors
     /// A sentence, if these bytes are no such disk.
     pub(crate) fn restore(parameters: DiskParameters, state: &[u8]) -> Result<Self, String> {
-        let sectors = postcard::from_bytes::<Option<Sectors>>(state)
+        let saved = postcard::from_bytes::<Saved>(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
         let mut disk = Self::new(parameters);
-        if let Some(sectors) = sectors {
+        if let Some(sectors) = saved.contents {
             disk.keep_data();
             disk.contents.as_mut().expect("it keeps bytes").restore(sectors);
         }
+        if let (Some(shingles), Some(cache)) = (disk.destager.shingles_mut(), saved.media_cache) {
+            shingles.restore(cache);
+        }
         Ok(disk)
+    }
+
+    /// The translation layer of a shingled disk, to give it a past.
+    pub(crate) fn shingles_mut(&mut self) -> Option<&mut super::shingles::Shingles> {
+        self.destager.shingles_mut()
     }
 
     fn begin(&mut self, slot: u32, now: Nanos) {
@@ -147,71 +149,82 @@ impl DiskDrive {
     fn happen(&mut self, event: Event, now: Nanos, done: &mut Vec<Completion>) {
         match event {
             Event::Command(slot) => self.command(slot, now),
-            Event::Arrived(slot) => self.arrive(slot, now),
-            Event::Ready(slot) => self.reply(slot, now),
+            Event::Arrived(slot, sectors) => self.arrive(slot, sectors, now),
             Event::ArmDone => self.arm_done(now),
-            Event::PromiseKept => self.dispatch(now),
+            Event::Look => {
+                self.look.take_if(|at| *at <= now);
+                self.dispatch(now);
+            }
             Event::Complete(slot) => {
                 done.push(Completion { slot: Slot(slot), at: now, outcome: Outcome::Done });
                 self.slots_used -= 1;
                 if let Some(next) = self.waiting.pop_front() {
                     self.begin(next, now);
+                } else if self.slots_used == 0 {
+                    self.quiet_since = now;
+                    self.dispatch(now);
                 }
             }
         }
     }
 
     fn command(&mut self, slot: u32, now: Nanos) {
-        let sectors = self.sectors(slot);
-        self.requests[slot as usize].data_from = now;
-        match self.requests[slot as usize].io.op {
-            Op::Read if self.write_cache.as_ref().is_some_and(|cache| cache.holds(&sectors)) => {
+        let request = &mut self.requests[slot as usize];
+        (request.data_from, request.data_until) = (now, now);
+        let sectors = request.left.clone();
+        match request.io.op {
+            Op::Read if self.destager.cache().is_some_and(|cache| cache.holds(&sectors)) => {
                 self.reply(slot, now);
             }
-            Op::Read => {
-                self.pending.push(slot);
-                self.dispatch(now);
-            }
-            Op::Write => {
+            Op::Read => self.pending.push(slot),
+            Op::Write if self.destager.cache().is_some() => {
                 self.blocked.push_back(slot);
                 self.admit(now);
-                self.dispatch(now);
+            }
+            Op::Write => {
+                // It waits for the arm while its data flows in.
+                request.data_until = self.link.send_to_drive(now, u64::from(request.io.length));
+                self.pending.push(slot);
             }
             Op::Trim => self.events.push(now, Event::Complete(slot)),
             Op::Flush => {
-                let mark = self.write_cache.as_ref().map_or(0, WriteCache::mark);
+                let mark = self.destager.cache().map_or(0, WriteCache::mark);
                 self.flushes.push_back((slot, mark));
                 self.end_flushes(now);
-                self.dispatch(now);
             }
         }
+        self.dispatch(now);
     }
 
-    /// Lets writes send their data, in order, as long as there is room for it.
+    /// Lets writes send their data, in order, as far as there is room for it.
     fn admit(&mut self, now: Nanos) {
+        let sector = u64::from(self.parameters.platters.sector_bytes);
         while let Some(&slot) = self.blocked.front() {
-            let sectors = self.sectors(slot);
-            if let Some(cache) = &mut self.write_cache
-                && cache.is_for(&sectors)
-                && !cache.reserve(&sectors)
-            {
+            let request = &mut self.requests[slot as usize];
+            let cache = self.destager.cache_mut().expect("only a cache blocks a write");
+            let part = cache.first_part(&request.left);
+            if !cache.reserve(&part) {
                 return;
             }
-            self.blocked.pop_front();
-            let at = self.link.send_to_drive(now, u64::from(self.requests[slot as usize].io.length));
-            self.events.push(at, Event::Arrived(slot));
+            let (sectors, used) = (part.end - part.start, cache.sectors());
+            if request.advance(sectors) {
+                self.blocked.pop_front();
+            }
+            self.read_ahead.fit(self.parameters.memory_bytes / sector - used);
+            let at = self.link.send_to_drive(now, sectors * sector);
+            self.events.push(at, Event::Arrived(slot, sectors));
         }
     }
 
-    fn arrive(&mut self, slot: u32, now: Nanos) {
-        let sectors = self.sectors(slot);
-        match &mut self.write_cache {
-            Some(cache) if cache.is_for(&sectors) => {
-                cache.put(sectors);
-                self.events.push(now, Event::Complete(slot));
-            }
-            _ => self.pending.push(slot),
+    fn arrive(&mut self, slot: u32, sectors: u64, now: Nanos) {
+        let request = &mut self.requests[slot as usize];
+        let start = request.arrived;
+        request.arrived += sectors;
+        if request.arrived == request.left.end {
+            self.events.push(now, Event::Complete(slot));
         }
+        let cache = self.destager.cache_mut().expect("it was let into the cache");
+        cache.put(start..start + sectors, now);
         self.dispatch(now);
     }
 
@@ -224,124 +237,150 @@ impl DiskDrive {
         self.events.push(at, Event::Complete(slot));
     }
 
-    /// Gives the arm its next job, if it is free.
+    /// Answers what needs no arm, and gives the arm its next job, if it is free.
     fn dispatch(&mut self, now: Nanos) {
+        self.serve_from_memory(now);
         if self.job.is_some() {
             return;
         }
-        let overdue = self.is_overdue(now);
-        if !overdue {
-            self.serve_read_ahead(now);
+        let request = self.best_request(now);
+        let need = self.need(request.is_some(), now);
+        let destages = self.pending.is_empty() || need.is_pressing();
+        let work = if destages { self.destager.best(&need, &self.arm, now) } else { None };
+        match (request, work) {
+            (Some((cost, _)), Some(work)) if work.cost < cost => self.destage(work, now),
+            (Some((_, index)), _) => self.serve(index, now),
+            (None, Some(work)) => self.destage(work, now),
+            (None, None) => self.look_later(now),
         }
-        if now < self.promised {
-            return;
-        }
-        let job = if overdue { Some(self.take_pending(0)) } else { self.soonest(now) };
-        let Some(job) = job else { return };
-        let (sectors, writes) = match &job {
-            Job::Read(slot) => (self.sectors(*slot), false),
-            Job::Write(slot) => (self.sectors(*slot), true),
-            Job::Destage(sectors) => (sectors.clone(), true),
-        };
-        self.read_ahead.stop(now, &self.platters);
-        let (first, last) = (self.platters.place(sectors.start), self.platters.place(sectors.end - 1));
-        let data_from = now + self.positioning(sectors.start, writes, now);
-        if let Job::Read(slot) = job {
-            self.requests[slot as usize].data_from = data_from;
-        }
-        (self.cylinder, self.head) = (last.cylinder, last.head);
-        self.events.push(data_from + Nanos(last.end - first.start), Event::ArmDone);
-        self.job = Some(job);
     }
 
-    /// Answers what the read-ahead holds, and promises the rest of it to those who follow the head.
-    fn serve_read_ahead(&mut self, now: Nanos) {
+    /// Answers reads of what was read before.
+    fn serve_from_memory(&mut self, now: Nanos) {
         let mut index = 0;
         while index < self.pending.len() {
             let slot = self.pending[index];
-            let sectors = self.sectors(slot);
-            let reads = self.requests[slot as usize].io.op == Op::Read;
-            let ready = reads.then(|| self.read_ahead.ready(&sectors, now, &self.platters)).flatten();
-            let Some(ready) = ready else {
+            let request = &self.requests[slot as usize];
+            let (count, physical) = self.destager.locate(&request.left);
+            let held =
+                request.io.op == Op::Read && self.read_ahead.holds(&physical, now, self.arm.platters());
+            if !held {
                 index += 1;
                 continue;
+            }
+            self.read_ahead.taken(&physical, now, self.arm.platters());
+            if self.requests[slot as usize].advance(count) {
+                self.pending.remove(index);
+                self.reply(slot, now);
+            }
+        }
+    }
+
+    /// The request that is served next, among those that can be: its effective positioning time and its place in `pending`.
+    fn best_request(&self, now: Nanos) -> Option<(i64, usize)> {
+        let costs = self.pending.iter().enumerate().filter_map(|(index, slot)| {
+            let request = &self.requests[*slot as usize];
+            let positioning = if request.io.op == Op::Read {
+                let (_, physical) = self.destager.locate(&request.left);
+                let follow = self.read_ahead.follow(&physical, now, self.arm.platters());
+                let seek = || self.arm.positioning(physical.start, Access::Read, now);
+                follow.map_or_else(seek, |follow| follow.wait)
+            } else {
+                let direct = self.destager.direct(&request.left)?;
+                self.arm.positioning(direct.physical.start, Access::Write, now)
             };
-            self.pending.remove(index);
-            self.requests[slot as usize].data_from = now;
-            self.events.push(ready, Event::Ready(slot));
-            if ready > now.max(self.promised) {
-                self.promised = ready;
-                self.events.push(ready, Event::PromiseKept);
-            }
-        }
-    }
-
-    /// Whether the first request, which is the oldest that waits for the arm, has waited for too long.
-    fn is_overdue(&self, now: Nanos) -> bool {
-        let waited = |slot: &u32| now.since(self.requests[*slot as usize].began);
-        self.pending.first().is_some_and(|slot| waited(slot) > WAIT_MAX)
-    }
-
-    /// The job that the arm can start soonest; taken out of its queue.
-    fn soonest(&mut self, now: Nanos) -> Option<Job> {
-        let request_cost = |slot: &u32| {
-            let io = &self.requests[*slot as usize].io;
-            self.positioning(self.sectors(*slot).start, io.op == Op::Write, now)
-        };
-        let request = (0..self.pending.len()).min_by_key(|index| request_cost(&self.pending[*index]));
-        let destages = request.is_none() || !self.blocked.is_empty() || !self.flushes.is_empty();
-        let cached = self.write_cache.as_ref().filter(|_| destages).and_then(|cache| {
-            let costs = cache.starts().map(|sector| self.positioning(sector, true, now));
-            costs.enumerate().min_by_key(|(_, cost)| *cost)
+            Some((self.aging.cost(positioning, now.since(request.began)), index))
         });
-        match (request, cached) {
-            (Some(index), Some((_, cost))) if request_cost(&self.pending[index]) <= cost => {
-                Some(self.take_pending(index))
-            }
-            (_, Some((index, _))) => {
-                let cache = self.write_cache.as_mut().expect("an extent was found in it");
-                Some(Job::Destage(cache.take(index)))
-            }
-            (Some(index), None) => Some(self.take_pending(index)),
-            (None, None) => None,
+        costs.min()
+    }
+
+    fn need(&self, served: bool, now: Nanos) -> Need {
+        let waiting = self.blocked.front().into_iter().chain(self.flushes.front().map(|(slot, _)| slot));
+        Need {
+            // A disk that settles waits for its own flush since the beginning.
+            waiting_since: waiting
+                .map(|slot| self.requests.get(*slot as usize).map_or(Nanos::ZERO, |request| request.began))
+                .min(),
+            no_room: !served && !self.pending.is_empty(),
+            idle: self.cleans_at().is_some_and(|at| at <= now),
         }
     }
 
-    fn take_pending(&mut self, index: usize) -> Job {
+    /// When there has been quiet for long enough to clean, if it lasts.
+    fn cleans_at(&self) -> Option<Nanos> {
+        let after = self.destager.cleans_after().filter(|_| self.slots_used == 0)?;
+        Some(self.quiet_since + after)
+    }
+
+    /// Comes back when time alone makes a difference.
+    fn look_later(&mut self, now: Nanos) {
+        let times = [self.destager.look_at(), self.cleans_at()].into_iter().flatten();
+        let next = times.filter(|at| *at > now).min();
+        if let Some(at) = next.filter(|at| self.look.is_none_or(|look| *at < look)) {
+            self.look = Some(at);
+            self.events.push(at, Event::Look);
+        }
+    }
+
+    /// The arm takes up a request.
+    fn serve(&mut self, index: usize, now: Nanos) {
         let slot = self.pending.remove(index);
-        let writes = self.requests[slot as usize].io.op == Op::Write;
-        if writes { Job::Write(slot) } else { Job::Read(slot) }
+        let Request { io, data_until, left, .. } = self.requests[slot as usize].clone();
+        if io.op == Op::Write {
+            let direct = self.destager.direct(&left).expect("it was found to have room");
+            let until = self.go(&direct.physical, Access::Write, now).1.max(data_until);
+            return self.set_to(Job::Write(slot, direct), until);
+        }
+        let (_, physical) = self.destager.locate(&left);
+        let (from, until) = match self.read_ahead.follow(&physical, now, self.arm.platters()) {
+            Some(follow) => {
+                self.arm.go_on_to(physical.end);
+                (now, follow.until)
+            }
+            None => self.go(&physical, Access::Read, now),
+        };
+        self.requests[slot as usize].data_from = from;
+        self.set_to(Job::Read(slot, physical), until);
     }
 
-    /// How long it takes from now until a sector is under its head.
-    fn positioning(&self, sector: u64, writes: bool, now: Nanos) -> Nanos {
-        let place = self.platters.place(sector);
-        let moves = place.cylinder != self.cylinder || place.head != self.head;
-        let mut seek = self.seek_curve.time(place.cylinder.abs_diff(self.cylinder));
-        if place.head != self.head {
-            seek = seek.max(self.parameters.head_switch);
+    fn destage(&mut self, work: Work, now: Nanos) {
+        self.destager.begin(&work);
+        let until = self.go(&work.physical, work.access, now).1;
+        self.set_to(Job::Destage(work), until);
+    }
+
+    fn set_to(&mut self, job: Job, until: Nanos) {
+        self.events.push(until, Event::ArmDone);
+        self.job = Some(job);
+    }
+
+    /// Moves the arm; when the transfer starts and ends.
+    fn go(&mut self, physical: &Range<u64>, access: Access, now: Nanos) -> (Nanos, Nanos) {
+        self.read_ahead.stop(now, self.arm.platters());
+        if access == Access::Write {
+            self.read_ahead.forget(physical);
         }
-        if writes && moves {
-            seek += self.parameters.write_settle;
-        }
-        seek + self.platters.turn_to(place.start, now + seek)
+        self.arm.transfer(physical, access, now)
     }
 
     fn arm_done(&mut self, now: Nanos) {
         match self.job.take().expect("an arm that is done had a job") {
-            Job::Read(slot) => {
-                let sectors = self.sectors(slot);
-                self.read_ahead.start(sectors, now, &self.platters);
-                self.reply(slot, now);
+            Job::Read(slot, physical) => {
+                self.read_ahead.start(&physical, now, self.arm.platters());
+                let memory = self.parameters.memory_bytes / u64::from(self.parameters.platters.sector_bytes);
+                self.read_ahead.fit(memory - self.destager.cache().map_or(0, WriteCache::sectors));
+                if self.is_over(slot, physical.end - physical.start) {
+                    self.reply(slot, now);
+                }
             }
-            Job::Write(slot) => {
-                self.media_bytes_written += u64::from(self.requests[slot as usize].io.length);
-                self.events.push(now, Event::Complete(slot));
+            Job::Write(slot, direct) => {
+                self.destager.direct_done(&direct);
+                if self.is_over(slot, direct.logical.end - direct.logical.start) {
+                    self.events.push(now, Event::Complete(slot));
+                }
             }
-            Job::Destage(sectors) => {
-                let bytes = (sectors.end - sectors.start) * u64::from(self.parameters.platters.sector_bytes);
-                self.media_bytes_written += bytes;
-                self.write_cache.as_mut().expect("it was destaged from the cache").written();
+            Job::Destage(work) => {
+                self.destager.end(&work);
                 self.end_flushes(now);
                 self.admit(now);
             }
@@ -349,30 +388,35 @@ impl DiskDrive {
         self.dispatch(now);
     }
 
-    fn end_flushes(&mut self, now: Nanos) {
-        let cache = self.write_cache.as_ref();
-        let over = |mark: u64| cache.is_none_or(|cache| cache.is_flushed(mark));
-        while let Some((slot, _)) = self.flushes.pop_front_if(|(_, mark)| over(*mark)) {
-            self.events.push(now, Event::Complete(slot));
+    /// Whether a part that the arm has just done was the last of its request, which waits for the arm again otherwise.
+    fn is_over(&mut self, slot: u32, sectors: u64) -> bool {
+        let over = self.requests[slot as usize].advance(sectors);
+        if !over {
+            self.pending.push(slot);
         }
+        over
     }
 
-    fn sectors(&self, slot: u32) -> Range<u64> {
-        let Io { offset, length, .. } = self.requests[slot as usize].io;
-        let sector = u64::from(self.parameters.platters.sector_bytes);
-        offset / sector..(offset + u64::from(length)) / sector
+    fn end_flushes(&mut self, now: Nanos) {
+        let cache = self.destager.cache();
+        let over = |mark: u64| cache.is_none_or(|cache| cache.is_flushed(mark));
+        while let Some((slot, _)) = self.flushes.pop_front_if(|(_, mark)| over(*mark)) {
+            if slot != SETTLING {
+                self.events.push(now, Event::Complete(slot));
+            }
+        }
     }
 }
 
 impl Device for DiskDrive {
     fn announce_slots(&mut self, count: u32) {
-        let empty = Request { io: NO_IO, began: Nanos::ZERO, data_from: Nanos::ZERO };
+        let empty = Request::new(NO_IO, self.parameters.platters.sector_bytes, Nanos::ZERO);
         let count = self.requests.len().max(count as usize);
         self.requests.resize(count, empty);
     }
 
     fn accept(&mut self, io: &Io, now: Nanos) {
-        self.requests[io.slot.index()] = Request { io: *io, began: now, data_from: now };
+        self.requests[io.slot.index()] = Request::new(*io, self.parameters.platters.sector_bytes, now);
         if let Some(contents) = &mut self.contents {
             contents.serve(io);
         }
@@ -408,11 +452,12 @@ impl Device for DiskDrive {
     }
 
     fn settle(&mut self, now: Nanos) -> Nanos {
-        let mark = self.write_cache.as_ref().map_or(0, WriteCache::mark);
-        let is_flushed = |disk: &Self| disk.write_cache.as_ref().is_none_or(|cache| cache.is_flushed(mark));
+        let mark = self.destager.cache().map_or(0, WriteCache::mark);
+        self.flushes.push_back((SETTLING, mark));
         let (mut done, mut settled) = (Vec::new(), now);
+        self.end_flushes(now);
         self.dispatch(now);
-        while !is_flushed(self) {
+        while !self.flushes.is_empty() {
             settled = self.next_at().expect("an arm that writes comes to an end");
             self.step(&mut done);
         }
@@ -421,11 +466,13 @@ impl Device for DiskDrive {
     }
 
     fn save(&self, _now: Nanos) -> Vec<u8> {
-        let sectors = self.contents.as_ref().map(PlainContents::sectors);
-        postcard::to_stdvec(&sectors).expect("plain values can be written to memory")
+        let contents = self.contents.as_ref().map(PlainContents::sectors);
+        let saved = SavedRef { contents, media_cache: self.destager.shingles().map(Shingles::cache) };
+        postcard::to_stdvec(&saved).expect("plain values can be written to memory")
     }
 
     fn accounting(&self) -> Accounting {
-        books(self.host_bytes_written, self.media_bytes_written, 0, 0, None)
+        let sector = u64::from(self.parameters.platters.sector_bytes);
+        books(self.host_bytes_written, self.destager.media_sectors_written() * sector, 0, 0, None)
     }
 }

@@ -4,6 +4,7 @@ use likenew_core::units::Nanos;
 
 use super::platters::{PlatterParameters, Platters};
 use super::seek_curve::SeekCurve;
+use super::shingles::ShingleParameters;
 use crate::host_link::LinkParameters;
 
 /// How a hard disk is built.
@@ -13,26 +14,39 @@ pub struct DiskParameters {
     pub link: LinkParameters,
     /// Firmware time of one command.
     pub command: Nanos,
+    /// Milliseconds of positioning that a second of waiting outweighs.
+    pub aging_per_mille: u32,
     /// The platters.
     pub platters: PlatterParameters,
-    /// Seek to the next cylinder.
-    pub track_seek: Nanos,
-    /// Mean seek over random pairs of places.
-    pub average_seek: Nanos,
-    /// Seek from edge to edge.
-    pub full_seek: Nanos,
-    /// Change to another head of the cylinder.
+    /// Seeks before a read.
+    pub read_seek: SeekTimes,
+    /// Seeks before a write.
+    pub write_seek: SeekTimes,
+    /// Change to another head of the cylinder before a read.
     pub head_switch: Nanos,
-    /// Before a write the head settles for so much longer than before a read.
-    pub write_settle: Nanos,
+    /// Bytes of memory for reads and writes together.
+    pub memory_bytes: u64,
     /// Bytes that are read ahead.
     pub segment_bytes: u64,
-    /// Places whose read-ahead is kept.
+    /// Places whose read-ahead is kept, while memory lasts.
     pub segments: u32,
     /// Bytes of writes that are cached; 0 if writes are not cached.
     pub write_cache_bytes: u64,
     /// Separate writes that are cached.
     pub write_cache_extents: u32,
+    /// How its tracks overlap, if they do.
+    pub shingles: Option<ShingleParameters>,
+}
+
+/// Seek times as data sheets give them, settling included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeekTimes {
+    /// To the next cylinder.
+    pub track: Nanos,
+    /// Mean over random pairs of places.
+    pub average: Nanos,
+    /// From edge to edge.
+    pub full: Nanos,
 }
 
 impl DiskParameters {
@@ -42,10 +56,34 @@ impl DiskParameters {
     /// A sentence that says what does not fit.
     pub fn check(&self) -> Result<(), String> {
         self.platters.check()?;
-        self.seek_curve(&Platters::new(self.platters)).map(drop)
+        self.seek_curves(Platters::new(self.platters).cylinders())?;
+        let needed = self.segment_bytes.saturating_add(self.write_cache_bytes);
+        if needed > self.memory_bytes {
+            return Err(format!(
+                "cache.memory_bytes is {}: it has to hold write_cache_bytes and one segment, {needed} together",
+                self.memory_bytes
+            ));
+        }
+        match &self.shingles {
+            Some(shingles) => {
+                shingles.check(self.platters.sector_bytes, self.write_cache_bytes, self.write_cache_extents)
+            }
+            None => Ok(()),
+        }
     }
 
-    pub(super) fn seek_curve(&self, platters: &Platters) -> Result<SeekCurve, String> {
-        SeekCurve::new(platters.cylinders(), self.track_seek, self.average_seek, self.full_seek)
+    /// Change to another head of the cylinder before a write: as much longer as a seek to the next track is.
+    pub fn write_head_switch(&self) -> Nanos {
+        self.head_switch + self.write_seek.track.since(self.read_seek.track)
+    }
+
+    /// The disk with its write cache off.
+    pub(crate) fn without_write_cache(self) -> Self {
+        Self { write_cache_bytes: 0, ..self }
+    }
+
+    pub(super) fn seek_curves(&self, cylinders: u32) -> Result<(SeekCurve, SeekCurve), String> {
+        let curve = |times: SeekTimes| SeekCurve::new(cylinders, times.track, times.average, times.full);
+        Ok((curve(self.read_seek)?, curve(self.write_seek)?))
     }
 }

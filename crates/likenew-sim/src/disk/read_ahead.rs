@@ -1,4 +1,6 @@
 //! The read cache of a disk: after a read the head stays where it is and reads on until it is called away.
+//!
+//! Addresses are those of the platters, so that what is read on is what follows on the track.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,8 +20,17 @@ struct Stream {
     limit: u64,
 }
 
-/// Sectors in the cache, and those that will be.
-pub(crate) struct ReadAhead {
+/// Somebody who wants what the head is about to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Follow {
+    /// How long the head reads what nobody asked for before it comes to it; nothing if that comes next or has been read.
+    pub(super) wait: Nanos,
+    /// When it is in memory.
+    pub(super) until: Nanos,
+}
+
+/// Sectors in memory, and those that will be.
+pub(super) struct ReadAhead {
     segment_sectors: u64,
     segments_max: usize,
     /// What earlier streams have left, the latest last.
@@ -28,48 +39,82 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    pub(crate) fn new(segments_max: u32, segment_sectors: u64) -> Self {
+    pub(super) fn new(segments_max: u32, segment_sectors: u64) -> Self {
         let segments_max = segments_max as usize;
         Self { segment_sectors, segments_max, segments: VecDeque::with_capacity(segments_max), stream: None }
     }
 
-    /// Reading of `sectors` has just ended; the head reads on.
-    pub(crate) fn start(&mut self, sectors: Range<u64>, now: Nanos, platters: &Platters) {
-        let limit = (sectors.end + self.segment_sectors).min(platters.sectors());
-        let first = sectors.start.max(sectors.end.saturating_sub(self.segment_sectors));
-        let began_media = platters.place(sectors.end - 1).end;
-        self.stream = Some(Stream { first, began: now, began_media, limit });
+    /// Reading of `sectors` has just ended; the head reads on. What the stream held before them stays, as far as a
+    /// segment goes.
+    pub(super) fn start(&mut self, sectors: &Range<u64>, now: Nanos, platters: &Platters) {
+        let first = match &self.stream {
+            Some(stream) if stream.first <= sectors.start => stream.first,
+            _ => sectors.start,
+        };
+        self.stream = Some(Stream {
+            first: first.max(sectors.end.saturating_sub(self.segment_sectors)),
+            began: now,
+            began_media: platters.place(sectors.end - 1).end,
+            limit: (sectors.end + self.segment_sectors).min(platters.sectors()),
+        });
     }
 
-    /// When these sectors are in the cache without anyone moving the arm: now, later, or not at all. A stream that
-    /// is followed reads on.
-    pub(crate) fn ready(&mut self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> Option<Nanos> {
+    /// Whether these sectors are in memory.
+    pub(super) fn holds(&self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> bool {
         let covers = |held: &Range<u64>| held.start <= sectors.start && sectors.end <= held.end;
-        if self.segments.iter().any(covers) {
-            return Some(now);
+        self.segments.iter().any(covers)
+            || self.stream.as_ref().is_some_and(|stream| covers(&stream.held(now, platters)))
+    }
+
+    /// Somebody took these sectors from memory: a head that still reads on behind them goes on further.
+    pub(super) fn taken(&mut self, sectors: &Range<u64>, now: Nanos, platters: &Platters) {
+        let Some(stream) = &mut self.stream else { return };
+        if stream.runs(now, platters) && stream.first <= sectors.start && sectors.end <= stream.limit {
+            stream.first = sectors.start;
+            stream.limit = stream.limit.max(sectors.end + self.segment_sectors).min(platters.sectors());
         }
-        let stream = self.stream.as_mut()?;
-        let running = now < stream.reaches(stream.limit, platters);
-        if sectors.start < stream.first || sectors.start > stream.limit {
+    }
+
+    /// What it takes to go on reading as far as these sectors, if the head is on its way to them.
+    pub(super) fn follow(&self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> Option<Follow> {
+        let stream = self.stream.as_ref()?;
+        if !stream.runs(now, platters) || sectors.start < stream.first || stream.limit < sectors.start {
             return None;
         }
-        if running {
-            let ahead = (sectors.end + self.segment_sectors).min(platters.sectors());
-            stream.limit = stream.limit.max(ahead);
-            stream.first = stream.first.max(sectors.start.saturating_sub(self.segment_sectors));
-        }
-        (sectors.end <= stream.limit).then(|| stream.reaches(sectors.end, platters).max(now))
+        let next = stream.held(now, platters).end;
+        let wait = if sectors.start <= next {
+            Nanos::ZERO
+        } else {
+            stream.reaches(sectors.start, platters).since(now)
+        };
+        Some(Follow { wait, until: stream.reaches(sectors.end, platters).max(now) })
     }
 
     /// The arm is called away: what the stream has read until now stays.
-    pub(crate) fn stop(&mut self, now: Nanos, platters: &Platters) {
+    pub(super) fn stop(&mut self, now: Nanos, platters: &Platters) {
         let Some(stream) = self.stream.take() else { return };
-        let media_time = stream.began_media + now.since(stream.began).0;
-        let end = platters.sector_after(media_time).min(stream.limit);
         if self.segments.len() == self.segments_max {
             self.segments.pop_front();
         }
-        self.segments.push_back(stream.first..end);
+        self.segments.push_back(stream.held(now, platters));
+    }
+
+    /// Gives memory back, the oldest first, until what was read takes no more than this, a stream's own segment included.
+    pub(super) fn fit(&mut self, sectors_max: u64) {
+        let held = |segment: &Range<u64>| segment.end - segment.start;
+        let mut sectors = self.segments.iter().map(held).sum::<u64>() + self.segment_sectors;
+        while sectors > sectors_max
+            && let Some(oldest) = self.segments.pop_front()
+        {
+            sectors -= held(&oldest);
+        }
+    }
+
+    /// These sectors are about to hold something else.
+    pub(super) fn forget(&mut self, sectors: &Range<u64>) {
+        let touches = |held: &Range<u64>| held.start < sectors.end && sectors.start < held.end;
+        assert!(self.stream.is_none(), "an arm that writes has been called away");
+        self.segments.retain(|segment| !touches(segment));
     }
 }
 
@@ -78,6 +123,17 @@ impl Stream {
     fn reaches(&self, end: u64, platters: &Platters) -> Nanos {
         self.began + Nanos(platters.place(end - 1).end.saturating_sub(self.began_media))
     }
+
+    /// Whether the head has not stopped reading on.
+    fn runs(&self, now: Nanos, platters: &Platters) -> bool {
+        now <= self.reaches(self.limit, platters)
+    }
+
+    /// What it has read.
+    fn held(&self, now: Nanos, platters: &Platters) -> Range<u64> {
+        let media_time = self.began_media + now.since(self.began).0;
+        self.first..platters.sector_after(media_time).min(self.limit).max(self.first)
+    }
 }
 
 #[cfg(test)]
@@ -85,28 +141,50 @@ mod tests {
     use super::*;
     use crate::disk::platters::tests::platters;
 
+    const LATE: Nanos = Nanos::from_secs(10);
+
     #[test]
     fn what_follows_is_there_when_the_head_has_come_by() {
         let platters = platters();
         let mut cache = ReadAhead::new(2, 1000);
         let start = Nanos(1_000_000);
-        cache.start(0..100, start, &platters);
-        let due = start + Nanos(platters.place(199).end - platters.place(99).end);
-        assert_eq!(cache.ready(&(100..200), start, &platters), Some(due));
-        assert_eq!(cache.ready(&(0..50), start, &platters), Some(start), "what was read is held");
-        assert_eq!(cache.ready(&(5000..5001), start, &platters), None);
+        cache.start(&(0..100), start, &platters);
+        let until = start + Nanos(platters.place(199).end - platters.place(99).end);
+        let follow = cache.follow(&(100..200), start, &platters);
+        assert_eq!(follow, Some(Follow { wait: Nanos::ZERO, until }));
+        assert!(!cache.holds(&(100..200), start, &platters) && cache.holds(&(100..200), until, &platters));
+        assert!(cache.holds(&(0..50), start, &platters), "what was read is held");
+        let follow = cache.follow(&(200..300), start, &platters).unwrap();
+        assert_eq!(follow.wait, Nanos(platters.place(199).end - platters.place(99).end));
+        assert_eq!(cache.follow(&(5000..5001), start, &platters), None);
     }
 
     #[test]
     fn a_stream_goes_on_while_it_is_followed_and_stops_when_it_is_not() {
         let platters = platters();
         let mut cache = ReadAhead::new(2, 1000);
-        cache.start(0..100, Nanos(0), &platters);
-        assert!(cache.ready(&(1000..1100), Nanos(0), &platters).is_some());
-        assert!(cache.ready(&(1900..2000), Nanos(0), &platters).is_some());
-        let late = Nanos::from_secs(10);
-        assert_eq!(cache.ready(&(2900..3000), late, &platters), Some(late));
-        assert_eq!(cache.ready(&(3000..3100), late, &platters), None, "it has stopped long ago");
+        cache.start(&(0..100), Nanos(0), &platters);
+        let follow =
+            cache.follow(&(1100..3000), Nanos(0), &platters).expect("it starts where the head stops");
+        cache.start(&(1100..3000), follow.until, &platters);
+        assert!(cache.holds(&(2000..3000), follow.until, &platters), "a segment of it stays");
+        assert!(!cache.holds(&(1999..3000), follow.until, &platters));
+        assert!(cache.holds(&(3900..4000), LATE, &platters));
+        assert_eq!(cache.follow(&(4000..4100), LATE, &platters), None, "it has stopped long ago");
+    }
+
+    #[test]
+    fn a_stream_goes_on_while_it_is_taken_from_memory() {
+        let platters = platters();
+        let mut cache = ReadAhead::new(2, 1000);
+        cache.start(&(0..100), Nanos(0), &platters);
+        let halfway = cache.follow(&(500..600), Nanos(0), &platters).unwrap().until;
+        assert!(cache.holds(&(500..600), halfway, &platters));
+        cache.taken(&(500..600), halfway, &platters);
+        assert!(cache.holds(&(1100..1600), LATE, &platters) && !cache.holds(&(1100..1601), LATE, &platters));
+        assert!(!cache.holds(&(400..500), LATE, &platters), "what is behind makes room");
+        cache.taken(&(1500..1600), LATE, &platters);
+        assert!(!cache.holds(&(1600..1601), LATE + LATE, &platters), "a head that has stopped stays stopped");
     }
 
     #[test]
@@ -114,11 +192,27 @@ mod tests {
         let platters = platters();
         let mut cache = ReadAhead::new(2, 1000);
         for start in [0u64, 10_000, 20_000] {
-            cache.start(start..start + 100, Nanos(0), &platters);
+            cache.start(&(start..start + 100), Nanos(0), &platters);
             cache.stop(Nanos(0), &platters);
         }
-        let mut held = |start: u64| cache.ready(&(start..start + 100), Nanos(5), &platters);
-        assert_eq!((held(0), held(10_000), held(20_000)), (None, Some(Nanos(5)), Some(Nanos(5))));
-        assert_eq!(held(20_001), None, "nothing was read beyond");
+        let held = |cache: &ReadAhead| {
+            [0u64, 10_000, 20_000].map(|start| cache.holds(&(start..start + 100), Nanos(5), &platters))
+        };
+        assert_eq!(held(&cache), [false, true, true]);
+        assert!(!cache.holds(&(20_001..20_101), LATE, &platters), "nothing was read beyond");
+        cache.fit(1100);
+        assert_eq!(held(&cache), [false, false, true], "the oldest goes first");
+    }
+
+    #[test]
+    fn what_is_written_is_no_longer_held_as_it_was_read() {
+        let platters = platters();
+        let mut cache = ReadAhead::new(2, 1000);
+        cache.start(&(0..100), Nanos(0), &platters);
+        cache.stop(Nanos(0), &platters);
+        cache.start(&(5000..5100), Nanos(0), &platters);
+        cache.stop(Nanos(0), &platters);
+        cache.forget(&(99..200));
+        assert!(!cache.holds(&(0..8), LATE, &platters) && cache.holds(&(5000..5100), LATE, &platters));
     }
 }

@@ -3,11 +3,14 @@
 use likenew_core::units::Nanos;
 
 use super::{Identity, RATE, SECOND_NS, finish, span};
-use crate::disk::disk_parameters::DiskParameters;
+use crate::disk::disk_parameters::{DiskParameters, SeekTimes};
 use crate::disk::platters::PlatterParameters;
+use crate::disk::shingles::ShingleParameters;
 use crate::error::SimError;
 use crate::host_link::LinkParameters;
 use crate::section::{Section, Sourced};
+
+const MEMORY: std::ops::RangeInclusive<u64> = 0..=1 << 32;
 
 pub(super) fn read(
     root: &mut Section<'_>,
@@ -15,34 +18,64 @@ pub(super) fn read(
     link: LinkParameters,
     sources: &mut Vec<Sourced>,
 ) -> Result<DiskParameters, SimError> {
-    let command = finish(root.section("firmware")?, sources, |section| span(section, "command_ns"))?;
+    let (command, aging_per_mille) = finish(root.section("firmware")?, sources, |section| {
+        Ok((span(section, "command_ns")?, section.count("aging_per_mille", 0..=1_000_000)?))
+    })?;
+    let shingles = match root.section_or_none("shingles")? {
+        Some(section) => Some(finish(section, sources, |section| read_shingles(section, identity))?),
+        None => None,
+    };
     let mechanics = root.section("mechanics")?;
     let site = mechanics.site();
-    let parameters = finish(mechanics, sources, |section| read_mechanics(section, identity, link, command))?;
+    let mechanics = finish(mechanics, sources, |section| read_mechanics(section, identity, shingles))?;
     let parameters = finish(root.section("cache")?, sources, |section| {
         Ok(DiskParameters {
-            segment_bytes: section.whole("segment_bytes", 0..=1 << 32)?,
+            link,
+            command,
+            aging_per_mille,
+            platters: mechanics.platters,
+            read_seek: mechanics.read_seek,
+            write_seek: mechanics.write_seek,
+            head_switch: mechanics.head_switch,
+            memory_bytes: section.whole("memory_bytes", MEMORY)?,
+            segment_bytes: section.whole("segment_bytes", MEMORY)?,
             segments: section.count("segments", 1..=1024)?,
-            write_cache_bytes: section.whole("write_cache_bytes", 0..=1 << 32)?,
+            write_cache_bytes: section.whole("write_cache_bytes", MEMORY)?,
             write_cache_extents: section.count("write_cache_extents", 1..=65_536)?,
-            ..parameters
+            shingles,
         })
     })?;
     parameters.check().map_err(|why| site.error(why))?;
     Ok(parameters)
 }
 
+struct Mechanics {
+    platters: PlatterParameters,
+    read_seek: SeekTimes,
+    write_seek: SeekTimes,
+    head_switch: Nanos,
+}
+
 fn read_mechanics(
     section: &mut Section<'_>,
     identity: &Identity,
-    link: LinkParameters,
-    command: Nanos,
-) -> Result<DiskParameters, SimError> {
+    shingles: Option<ShingleParameters>,
+) -> Result<Mechanics, SimError> {
     let head_switch = span(section, "head_switch_ns")?;
-    let write_settle = span(section, "write_settle_ns")?;
-    let track_seek = span(section, "track_seek_ns")?;
+    let read_seek = SeekTimes {
+        track: span(section, "track_seek_ns")?,
+        average: span(section, "average_seek_ns")?,
+        full: span(section, "full_seek_ns")?,
+    };
+    let write_seek = SeekTimes {
+        track: span(section, "write_track_seek_ns")?,
+        average: span(section, "write_average_seek_ns")?,
+        full: span(section, "write_full_seek_ns")?,
+    };
+    let addressed = identity.capacity_bytes / u64::from(identity.sector_bytes);
+    let settle = write_seek.track.since(read_seek.track);
     let platters = PlatterParameters {
-        sectors: identity.capacity_bytes / u64::from(identity.sector_bytes),
+        sectors: shingles.map_or(addressed, |shingles| shingles.sectors_for(addressed)),
         sector_bytes: identity.sector_bytes,
         turn: Nanos(60 * SECOND_NS / section.whole("rotations_per_minute", 1000..=30_000)?),
         heads: section.count("heads", 1..=64)?,
@@ -50,24 +83,31 @@ fn read_mechanics(
         outer_bytes_per_s: section.whole("outer_bytes_per_s", RATE)?,
         inner_bytes_per_s: section.whole("inner_bytes_per_s", RATE)?,
         // Long enough for a write that goes on across the change.
-        head_skew: head_switch + write_settle,
-        cylinder_skew: track_seek.max(head_switch) + write_settle,
+        head_skew: head_switch + settle,
+        cylinder_skew: read_seek.track.max(head_switch) + settle,
     };
     if platters.inner_bytes_per_s > platters.outer_bytes_per_s {
         return Err(section.error("mechanics.inner_bytes_per_s is above outer_bytes_per_s"));
     }
-    Ok(DiskParameters {
-        link,
-        command,
-        platters,
-        track_seek,
-        average_seek: span(section, "average_seek_ns")?,
-        full_seek: span(section, "full_seek_ns")?,
-        head_switch,
-        write_settle,
-        segment_bytes: 0,
-        segments: 1,
-        write_cache_bytes: 0,
-        write_cache_extents: 1,
+    Ok(Mechanics { platters, read_seek, write_seek, head_switch })
+}
+
+fn read_shingles(section: &mut Section<'_>, identity: &Identity) -> Result<ShingleParameters, SimError> {
+    let sector = u64::from(identity.sector_bytes);
+    let sectors = |section: &mut Section<'_>, key, least: u64, most| {
+        let bytes: u64 = section.whole(key, least * sector..=most)?;
+        if bytes.is_multiple_of(sector) {
+            return Ok(bytes / sector);
+        }
+        Err(section.error(format!("shingles.{key} is {bytes}: it takes a multiple of identity.sector_bytes")))
+    };
+    Ok(ShingleParameters {
+        log_sectors: sectors(section, "media_cache_bytes", 1, 1 << 40)?,
+        band_sectors: sectors(section, "band_bytes", 1, 1 << 32)?,
+        map_entries: section.count("map_entries", 4..=100_000_000)?,
+        append_sectors_max: sectors(section, "append_bytes_max", 1, 1 << 32)?,
+        header_sectors: sectors(section, "header_bytes", 0, 1 << 20)?,
+        gather: span(section, "gather_ns")?,
+        idle_after: span(section, "idle_after_ns")?,
     })
 }

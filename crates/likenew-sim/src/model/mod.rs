@@ -37,6 +37,16 @@ pub enum Mechanism {
     Disk(DiskParameters),
 }
 
+impl Mechanism {
+    /// Whether it caches writes in a way that the host can switch off.
+    pub fn can_switch_write_cache(&self) -> bool {
+        match self {
+            Self::Flash(_) => false,
+            Self::Disk(disk) => disk.write_cache_bytes > 0,
+        }
+    }
+}
+
 /// A drive model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {

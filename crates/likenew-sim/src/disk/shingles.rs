@@ -1,0 +1,231 @@
+//! The translation layer of a shingled disk that manages itself: which copy of a sector is newest, and where it lies.
+//!
+//! Tracks of a shingled disk overlap like the shingles of a roof, so that nothing within a band of them can be written
+//! without writing the rest of the band. What fills a whole band is written to its home at once. Everything else goes to
+//! the persistent cache first, a log at the outer tracks, and cleaning brings it home band by band, the band of the oldest
+//! record first: the band is read, what the log has of it is read and merged, and the band is written. So Aghayev and
+//! Desnoyers describe such disks in "Skylight: a window on shingled disk operation", FAST 2015; the order of cleaning is
+//! assumed. It knows no time.
+
+use std::ops::Range;
+
+use likenew_core::units::Nanos;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::arm::Access;
+use super::media_cache::MediaCache;
+
+/// How the tracks of a disk overlap, and how it lives with that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShingleParameters {
+    /// Sectors of the persistent cache, at the outer edge, before the first band.
+    pub log_sectors: u64,
+    /// Sectors of a band.
+    pub band_sectors: u64,
+    /// Pieces that the map of the persistent cache can tell apart.
+    pub map_entries: u32,
+    /// Sectors that are appended to the log in one go at most.
+    pub append_sectors_max: u64,
+    /// Sectors at the head of each append that say what is in it.
+    pub header_sectors: u64,
+    /// Writes that fill no band are held in memory until none has come for so long, or memory is short.
+    pub gather: Nanos,
+    /// The disk cleans when nothing was asked of it for so long.
+    pub idle_after: Nanos,
+}
+
+impl ShingleParameters {
+    /// Sectors on the platters of a disk that has so many addresses: the persistent cache, and whole bands.
+    pub fn sectors_for(&self, addressed: u64) -> u64 {
+        self.log_sectors + addressed.div_ceil(self.band_sectors) * self.band_sectors
+    }
+
+    /// Whether such a disk can work.
+    ///
+    /// # Errors
+    /// A sentence that says what does not fit.
+    pub fn check(&self, sector_bytes: u32, write_cache_bytes: u64, extents: u32) -> Result<(), String> {
+        let bytes = |sectors: u64| sectors * u64::from(sector_bytes);
+        let band = bytes(self.band_sectors);
+        if self.append_sectors_max > self.band_sectors {
+            return Err(format!("shingles.append_bytes_max is above band_bytes, {band}"));
+        }
+        let appended = self.header_sectors + self.append_sectors_max;
+        if self.log_sectors < 2 * appended {
+            return Err(format!(
+                "shingles.media_cache_bytes has to hold two appends of {} bytes",
+                bytes(appended)
+            ));
+        }
+        if write_cache_bytes < 2 * band {
+            return Err(format!(
+                "cache.write_cache_bytes is {write_cache_bytes}: it has to hold two bands of {band} bytes, one to fill while another is written"
+            ));
+        }
+        if self.map_entries / 4 < extents {
+            return Err(format!(
+                "shingles.map_entries is {}: at least four times cache.write_cache_extents, {extents}",
+                self.map_entries
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A step of cleaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) physical: Range<u64>,
+    pub(super) access: Access,
+}
+
+/// A band that is being cleaned.
+struct Cleaning {
+    band: u64,
+    /// What records before this one hold of the band is merged; later ones stay.
+    record: u64,
+    /// What is still to be read, the last first.
+    reads: Vec<Range<u64>>,
+}
+
+/// The layer.
+pub(crate) struct Shingles {
+    parameters: ShingleParameters,
+    cache: MediaCache,
+    cleaning: Option<Cleaning>,
+}
+
+impl Shingles {
+    pub(super) fn new(parameters: ShingleParameters) -> Self {
+        let cache = MediaCache::new(parameters.log_sectors, parameters.map_entries);
+        Self { parameters, cache, cleaning: None }
+    }
+
+    /// What is not at home.
+    pub(super) fn cache(&self) -> &MediaCache {
+        &self.cache
+    }
+
+    /// Takes up what was not at home; a band that was being cleaned is cleaned again.
+    pub(super) fn restore(&mut self, cache: MediaCache) {
+        self.cache = cache;
+    }
+
+    pub(super) fn parameters(&self) -> &ShingleParameters {
+        &self.parameters
+    }
+
+    /// The band that a sector belongs to, as the sectors of it.
+    pub(super) fn band_of(&self, sector: u64) -> Range<u64> {
+        let band = self.parameters.band_sectors;
+        let start = sector / band * band;
+        start..start + band
+    }
+
+    /// The first of these sectors whose newest copies lie side by side on the platters: how many, and where.
+    pub(super) fn locate(&self, logical: &Range<u64>) -> (u64, Range<u64>) {
+        let (count, in_log) = self.cache.first_piece(logical);
+        let start = in_log.unwrap_or(self.home(logical.start));
+        (count, start..start + count)
+    }
+
+    fn home(&self, sector: u64) -> u64 {
+        self.parameters.log_sectors + sector
+    }
+
+    /// Where a whole band goes.
+    pub(super) fn home_of(&self, band: &Range<u64>) -> Range<u64> {
+        self.home(band.start)..self.home(band.end)
+    }
+
+    /// Where so many sectors of so many extents can be appended, if the persistent cache has room.
+    pub(super) fn append_room(&self, extents: usize, sectors: u64) -> Option<Range<u64>> {
+        self.cache.room(extents, self.parameters.header_sectors + sectors)
+    }
+
+    /// These sectors have been appended, at the place that [`append_room`](Self::append_room) said.
+    pub(super) fn appended(&mut self, extents: &[Range<u64>]) {
+        let sectors: u64 = extents.iter().map(|extent| extent.end - extent.start).sum();
+        let header = self.parameters.header_sectors;
+        self.cache.begin_append(header + sectors, header);
+        for extent in extents {
+            let mut start = extent.start;
+            while start < extent.end {
+                let end = self.band_of(start).end.min(extent.end);
+                self.cache.append(start..end);
+                start = end;
+            }
+        }
+    }
+
+    /// Fills the persistent cache, or its map, with writes of so many sectors at random places among the first `span`.
+    pub(crate) fn overwrite_at_random(&mut self, span: u64, sectors: u64) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
+        let places = span / sectors;
+        // Within a short span writes fall on each other and would never fill it: the map's size bounds their number.
+        for _ in 0..self.parameters.map_entries {
+            if places == 0 || self.append_room(1, sectors).is_none() {
+                return;
+            }
+            let start = random.random_range(0..places) * sectors;
+            self.appended(std::slice::from_ref(&(start..start + sectors)));
+        }
+    }
+
+    /// A whole band has been written to its home.
+    pub(super) fn band_written(&mut self, band: &Range<u64>) {
+        self.cache.forget(band);
+        // What was read of it to be merged is older than what it holds now.
+        self.cleaning.take_if(|cleaning| cleaning.band == band.start);
+    }
+
+    /// Whether there is anything to clean.
+    pub(super) fn is_dirty(&self) -> bool {
+        self.cache.oldest().is_some()
+    }
+
+    /// Takes up a band to clean, unless one is taken up or nothing is to be cleaned.
+    pub(super) fn take_up(&mut self) {
+        if self.cleaning.is_some() {
+            return;
+        }
+        let Some(sector) = self.cache.oldest() else { return };
+        let band = self.band_of(sector);
+        let (mut reads, mut start, mut covered) = (Vec::new(), band.start, true);
+        while start < band.end {
+            let (count, in_log) = self.cache.first_piece(&(start..band.end));
+            match in_log {
+                Some(at) => reads.push(at..at + count),
+                None => covered = false,
+            }
+            start += count;
+        }
+        // In the order of the log, so that the arm sweeps it once; the home of the band comes first.
+        reads.sort_unstable_by_key(|range| std::cmp::Reverse(range.start));
+        if !covered {
+            reads.push(self.home_of(&band));
+        }
+        self.cleaning = Some(Cleaning { band: band.start, record: self.cache.next_record(), reads });
+    }
+
+    /// The next step of cleaning the band that is taken up.
+    pub(super) fn step(&self) -> Option<Step> {
+        let cleaning = self.cleaning.as_ref()?;
+        Some(match cleaning.reads.last() {
+            Some(physical) => Step { physical: physical.clone(), access: Access::Read },
+            None => Step { physical: self.home_of(&self.band_of(cleaning.band)), access: Access::Write },
+        })
+    }
+
+    /// The step is done.
+    pub(super) fn step_done(&mut self) {
+        let cleaning = self.cleaning.as_mut().expect("a step was of a cleaning");
+        if cleaning.reads.pop().is_none() {
+            let Cleaning { band, record, .. } = *cleaning;
+            let band = self.band_of(band);
+            self.cache.forget_before(&band, record);
+            self.cleaning = None;
+        }
+    }
+}
