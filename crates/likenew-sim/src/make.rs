@@ -6,6 +6,7 @@ use likenew_core::units::amount;
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
+use crate::flash::compressing_map::CompressingMap;
 use crate::flash::flash_drive::FlashDrive;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::page_map::PageMap;
@@ -69,6 +70,9 @@ fn flash_device(
     }
     match layer {
         Layer::Page(page) => around(PageMap::new(page), parameters, fill, overwritten_share),
+        Layer::Compressing(compressing) => {
+            around(CompressingMap::new(compressing), parameters, fill, overwritten_share)
+        }
     }
 }
 

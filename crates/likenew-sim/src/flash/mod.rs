@@ -1,5 +1,7 @@
 //! A flash drive, layer by layer.
 
+pub mod compressing_map;
+pub mod compressing_parameters;
 pub(crate) mod die_set;
 pub(crate) mod flash_drive;
 pub mod flash_geometry;
