@@ -14,7 +14,8 @@
 //! and moved entries fill separate blocks.
 //!
 //! Parity across the dies (SandForce's RAISE) is a program unit in every so many of each die: it takes its share
-//! of capacity, and is programmed along with the data.
+//! of capacity, and is programmed along with the data. The dies then advance together, a unit of host pages each, because
+//! a stripe with its parity goes over all of them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -22,12 +23,10 @@ use std::ops::Range;
 use likenew_core::io::DataClass;
 use serde::{Deserialize, Serialize};
 
+use super::block_entries::BlockEntries;
 use super::compressing_parameters::CompressingParameters;
 use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Wear, Work};
 use super::victims::Victims;
-
-/// The list of a block forgets its stale entries when they are more than the valid ones and so many.
-const STALE_ENTRIES_SLACK: u32 = 64;
 
 /// Whose entries an open block takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,17 +50,10 @@ struct Die {
     free: VecDeque<u32>,
     /// Granules of valid entries.
     valid: u32,
+    /// Units of host pages that were filled or padded.
+    units: u64,
     /// The unit of host pages that is under way is full; what lies beyond belongs to the next.
     unit_is_full: bool,
-}
-
-/// The valid and the stale entries of a block.
-#[derive(Default, Serialize, Deserialize)]
-struct Entries {
-    /// The host pages that were written to it, in that order; a stale entry may be missing.
-    pages: Vec<u32>,
-    /// How many of them are valid.
-    valid: u32,
 }
 
 /// In the map, 0 stands for "nothing", so that a new drive's map is untouched zero memory; granule `n` is `n + 1`.
@@ -80,7 +72,7 @@ pub struct CompressingMap {
     /// Host page to the size of its entry.
     sizes: Vec<u8>,
     /// By block.
-    entries: Vec<Entries>,
+    entries: Vec<BlockEntries>,
     victims: Victims,
     dies: Vec<Die>,
     mapped_pages: u64,
@@ -108,7 +100,7 @@ impl CompressingMap {
                 let block = free.pop_front().expect("a die has more than two blocks");
                 Frontier { block, next }
             });
-            Die { open, free, valid: 0, unit_is_full: false }
+            Die { open, free, valid: 0, units: 0, unit_is_full: false }
         };
         Self {
             block_granules: parameters.block_granules(),
@@ -117,7 +109,7 @@ impl CompressingMap {
             valid_per_die_max: parameters.valid_per_die_max() as u32,
             granules: vec![NOTHING; user_pages],
             sizes: vec![0; user_pages],
-            entries: (0..blocks).map(|_| Entries::default()).collect(),
+            entries: (0..blocks).map(|_| BlockEntries::default()).collect(),
             victims: Victims::new(flash.dies, flash.blocks_per_die, parameters.block_granules()),
             dies: (0..flash.dies).map(die).collect(),
             mapped_pages: 0,
@@ -150,28 +142,16 @@ impl CompressingMap {
         let block = granule / self.block_granules;
         let die = self.victims.lose_by(block, size as u16);
         self.dies[die as usize].valid -= size;
-        let entries = &mut self.entries[block as usize];
-        entries.valid -= 1;
-        if entries.pages.len() as u32 > 2 * entries.valid + STALE_ENTRIES_SLACK {
+        if self.entries[block as usize].lose() {
             self.forget_stale(block);
         }
     }
 
-    /// Leaves the valid entries alone in the list of a block. A page that was written to the block more than once is valid
-    /// where it was written last, so that a valid entry begins before all valid ones behind it.
     fn forget_stale(&mut self, block: u32) {
         let start = block * self.block_granules;
-        let mut end = start + self.block_granules;
-        let mut pages = std::mem::take(&mut self.entries[block as usize].pages);
-        pages.reverse();
-        pages.retain(|page| {
-            let valid = self.entry(*page).filter(|(granule, _)| (start..end).contains(granule));
-            end = valid.map_or(end, |(granule, _)| granule);
-            valid.is_some()
-        });
-        pages.reverse();
-        pages.shrink_to_fit();
-        self.entries[block as usize].pages = pages;
+        let granules = &self.granules;
+        self.entries[block as usize]
+            .forget_stale(start, start + self.block_granules, |page| granules[page as usize].checked_sub(1));
     }
 
     /// The open block is written up to a granule: counts what that takes, and gives what the die has to do beyond the
@@ -183,6 +163,7 @@ impl CompressingMap {
         let programs = match stream {
             Stream::Host => {
                 place.unit_is_full |= !full.is_empty();
+                place.units += full.len() as u64;
                 0
             }
             Stream::Moved => full.len() as u32,
@@ -200,7 +181,7 @@ impl CompressingMap {
         let place = &mut self.dies[die as usize];
         let open = &mut place.open[stream as usize];
         self.victims.close(open.block);
-        self.entries[open.block as usize].pages.shrink_to_fit();
+        self.entries[open.block as usize].shrink();
         let block = place.free.pop_front().expect("collection keeps at least two blocks free");
         *open = Frontier { block, next: 0 };
         self.opened_s[block as usize] = self.now_s;
@@ -223,11 +204,14 @@ impl CompressingMap {
         let granule = block * self.block_granules + next;
         self.granules[page as usize] = granule + 1;
         self.sizes[page as usize] = size as u8;
-        let entries = &mut self.entries[block as usize];
-        entries.pages.push(page);
-        entries.valid += 1;
+        self.entries[block as usize].push(page);
         self.victims.gain_by(block, size as u16);
         (granule, self.advance(die, stream, next + size))
+    }
+
+    /// Whether so much more may be valid on a die.
+    fn has_room_for_unit(&self, die: &Die) -> bool {
+        die.valid + self.parameters.unit_granules_max() <= self.valid_per_die_max
     }
 
     fn has_room(&self, die: u32, stream: Stream, size: u32) -> bool {
@@ -256,9 +240,9 @@ impl CompressingMap {
     /// Moves all valid entries of a block, which takes these reads and programs.
     fn move_out(&mut self, die: u32, victim: u32, todo: &mut Todo) -> Work {
         self.forget_stale(victim);
-        let mut pages = std::mem::take(&mut self.entries[victim as usize].pages);
+        let entries = std::mem::take(&mut self.entries[victim as usize]);
         let (mut work, mut next_row) = (Work::NONE, 0);
-        for page in &pages {
+        for page in entries.pages() {
             let (from, size) = self.entry(*page).expect("only valid entries are left");
             let rows = from / self.row_granules..(from + size).div_ceil(self.row_granules);
             work.rows += rows.end - rows.start.max(next_row);
@@ -273,8 +257,6 @@ impl CompressingMap {
             }
             todo.note(|| Change::Moved { from: u64::from(from), to: u64::from(to) });
         }
-        pages.clear();
-        self.entries[victim as usize] = Entries { pages, valid: 0 };
         work
     }
 
@@ -312,11 +294,13 @@ impl TranslationLayer for CompressingMap {
         })
     }
 
-    /// The last entry of a unit may end beyond it.
+    /// With parity, a stripe takes a unit of every die that has room before another begins.
     #[inline]
     fn accepts(&self, die: u32) -> bool {
-        let unit_max = self.parameters.unit_granules_max();
-        self.dies[die as usize].valid + unit_max <= self.valid_per_die_max
+        let place = &self.dies[die as usize];
+        let is_behind = |other: &Die| other.units < place.units && self.has_room_for_unit(other);
+        let waits = self.parameters.parity_stripe_units > 0 && self.dies.iter().any(is_behind);
+        self.has_room_for_unit(place) && !waits
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! A flash drive, layer by layer.
 
+mod block_entries;
 pub mod compressing_map;
 pub mod compressing_parameters;
 pub(crate) mod die_set;
