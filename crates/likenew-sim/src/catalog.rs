@@ -22,8 +22,10 @@ macro_rules! files {
 }
 
 const FILES: &[(&str, &str)] = files![
+    "intel-520-120gb",
     "intel-x25-e-32gb",
     "intel-x25-m-80gb",
+    "ocz-vertex-3-120gb",
     "seagate-archive-8tb",
     "seagate-momentus-5400.6",
     "tiny-flash",

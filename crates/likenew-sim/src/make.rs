@@ -6,6 +6,7 @@ use likenew_core::units::{Nanos, amount};
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
+use crate::flash::compressing_map::CompressingMap;
 use crate::flash::flash_drive::FlashDrive;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::page_map::PageMap;
@@ -40,10 +41,7 @@ pub(crate) fn drive(
             let parameters = FlashParameters { trim, ..flash.parameters };
             let past = past(spec, flash);
             let facts = flash_facts(flash, &parameters, spec.state, past);
-            let device = match (flash.layer, saved) {
-                (Layer::Page(page), None) => made(PageMap::new(page), parameters, past),
-                (Layer::Page(_), Some(state)) => restored::<PageMap>(parameters, state)?,
-            };
+            let device = flash_device(flash.layer, parameters, past, saved)?;
             (device, trim.works(), facts)
         }
         Mechanism::Disk(parameters) => {
@@ -73,18 +71,29 @@ pub(crate) fn drive(
     Ok(SimDrive::new(identity, trims, carries_data, device, Origin { spec: spec.text.clone(), text }))
 }
 
-/// A flash drive with its past.
-fn made<L: TranslationLayer + 'static>(layer: L, parameters: FlashParameters, past: Past) -> Box<dyn Device> {
-    let layer = state::make(layer, parameters.nand.dies(), past);
-    Box::new(FlashDrive::new(parameters, layer))
+/// A flash drive around its translation layer, with its past or as it was saved.
+fn flash_device(
+    layer: Layer,
+    parameters: FlashParameters,
+    past: Past,
+    saved: Option<&[u8]>,
+) -> Result<Box<dyn Device>, String> {
+    match layer {
+        Layer::Page(page) => around(|| PageMap::new(page), parameters, past, saved),
+        Layer::Compressing(map) => around(|| CompressingMap::new(map), parameters, past, saved),
+    }
 }
 
-/// A flash drive as it was saved.
-fn restored<L: TranslationLayer + 'static>(
+fn around<L: TranslationLayer + 'static>(
+    new: impl FnOnce() -> L,
     parameters: FlashParameters,
-    state: &[u8],
+    past: Past,
+    saved: Option<&[u8]>,
 ) -> Result<Box<dyn Device>, String> {
-    Ok(Box::new(FlashDrive::<L>::restore(parameters, state)?))
+    Ok(match saved {
+        None => Box::new(FlashDrive::new(parameters, state::make(new(), parameters.nand.dies(), past))),
+        Some(state) => Box::new(FlashDrive::<L>::restore(parameters, state)?),
+    })
 }
 
 /// The share of its addresses that a drive holds data in, and the share of that which was overwritten.

@@ -109,6 +109,8 @@ impl<L: TranslationLayer> Writer<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flash::compressing_map::CompressingMap;
+    use crate::flash::compressing_parameters::CompressingParameters;
     use crate::flash::flash_geometry::FlashGeometry;
     use crate::flash::page_map::{PageMap, PageMapParameters};
 
@@ -148,5 +150,33 @@ mod tests {
         assert!(used.counts().erases > 0 && used.free_blocks() < make(geometry(), 1.0, 0.0).free_blocks());
         let again = make(geometry(), 1.0, 1.0);
         assert!((0..3000).all(|page| used.find(page) == again.find(page)));
+    }
+    #[test]
+    fn the_past_of_a_drive_that_compresses_is_made_of_data_that_does_not() {
+        let PageMapParameters { flash, free_blocks_min, idle_free_blocks } = geometry();
+        let parameters = CompressingParameters {
+            flash,
+            free_blocks_min,
+            idle_free_blocks,
+            granules_per_page: 16,
+            granules_min: 2,
+            parity_stripe_units: 0,
+        };
+        let used = super::make(
+            CompressingMap::new(parameters),
+            flash.dies,
+            Past { fill: 1.0, overwritten_share: 1.0, age: Nanos::ZERO },
+        );
+        let as_pages = make(geometry(), 1.0, 1.0);
+        for page in 0..3000 {
+            let (place, as_page) = (used.find(page).unwrap(), as_pages.find(page).unwrap());
+            assert_eq!(
+                (place.at, place.size),
+                (16 * as_page.at, 16),
+                "page {page} is where a page map has it"
+            );
+        }
+        assert_eq!(used.counts().programmed, 16 * as_pages.counts().programmed);
+        assert_eq!(used.wear(), as_pages.wear());
     }
 }

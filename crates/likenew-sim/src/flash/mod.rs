@@ -1,6 +1,9 @@
 //! A flash drive, layer by layer.
 
 pub mod ageing;
+mod block_entries;
+pub mod compressing_map;
+pub mod compressing_parameters;
 mod contents;
 pub(crate) mod die_set;
 pub(crate) mod flash_drive;

@@ -334,4 +334,4 @@ fn frontier(flash: &FlashGeometry, block: u32) -> Frontier {
 
 #[cfg(test)]
 #[path = "page_map_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -10,7 +10,7 @@ use crate::flash::layer_laws::{acts, keeps_its_laws};
 /// Write amplification of greedy collection under uniform random writes, in the limit of many blocks: victims hold
 /// one of two successive counts m and m − 1 of valid pages (Bux and Iliadis, 2010), mixed by q, and flow balance
 /// gives α = Np (H(Np) − H(m) + q/m) / (Np − m + q) and WA = Np / (Np − m + q).
-fn greedy_write_amplification(pages_per_block: u32, alpha: f64) -> f64 {
+pub(in crate::flash) fn greedy_write_amplification(pages_per_block: u32, alpha: f64) -> f64 {
     let np = f64::from(pages_per_block);
     let harmonic_above = |m: u32| (m + 1..=pages_per_block).map(|i| 1.0 / f64::from(i)).sum::<f64>();
     let alpha_of = |m: u32, q: f64| np * (harmonic_above(m) + q / f64::from(m)) / (np - f64::from(m) + q);

@@ -58,20 +58,32 @@ impl Victims {
     /// A page of an open block became valid.
     #[inline]
     pub(crate) fn gain(&mut self, block: u32) {
+        self.gain_by(block, 1);
+    }
+
+    /// So much of an open block became valid.
+    #[inline]
+    pub(crate) fn gain_by(&mut self, block: u32, size: u16) {
         let block = &mut self.blocks[block as usize];
         debug_assert!(!block.closed, "only an open block gains valid pages");
-        block.valid += 1;
+        block.valid += size;
     }
 
     /// A page of the block became invalid; returns the block's die.
     #[inline]
     pub(crate) fn lose(&mut self, block: u32) -> u32 {
+        self.lose_by(block, 1)
+    }
+
+    /// So much of the block became invalid; returns the block's die.
+    #[inline]
+    pub(crate) fn lose_by(&mut self, block: u32, size: u16) -> u32 {
         let closed = self.blocks[block as usize].closed;
         if closed {
             self.unlink(block);
         }
         let entry = &mut self.blocks[block as usize];
-        entry.valid -= 1;
+        entry.valid -= size;
         let die = u32::from(entry.die);
         if closed {
             self.link(block);

@@ -149,11 +149,12 @@ fn build_flash(
     flash.check()?;
     let layer = map.family.over(flash)?;
     let buffer_pages = u32::try_from(firmware.buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
-    if buffer_pages < 2 * flash.unit_pages {
+    let unit_pages_max = layer.unit_pages_max();
+    if buffer_pages < 2 * unit_pages_max {
         return Err(format!(
             "firmware.buffer_bytes is {}: it has to hold two program units of {} bytes",
             firmware.buffer_bytes,
-            u64::from(flash.unit_pages) * u64::from(page)
+            u64::from(unit_pages_max) * u64::from(page)
         ));
     }
     let wire_bytes = u64::from(chips.page_bytes + chips.page_spare_bytes) / u64::from(pages_per_page);
@@ -162,7 +163,7 @@ fn build_flash(
         dies_per_channel: chips.dies_per_channel,
         native: CellTimes { read: chips.read, program: chips.program },
         slc: CellTimes { read: chips.read, program: chips.program },
-        page_size: 1,
+        page_size: layer.size_max(),
         erase: chips.erase,
         page_transfer: crate::timeline::transfer_time(wire_bytes, chips.channel_bytes_per_s),
         programs_max: chips.programs_max,

@@ -2,6 +2,8 @@
 
 use super::Section;
 use crate::error::SimError;
+use crate::flash::compressing_parameters::CompressingParameters;
+use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::page_map::PageMapParameters;
 
@@ -10,6 +12,27 @@ use crate::flash::page_map::PageMapParameters;
 pub enum Layer {
     /// Any page may be anywhere.
     Page(PageMapParameters),
+    /// As that, of compressed pages.
+    Compressing(CompressingParameters),
+}
+
+impl Layer {
+    /// The size of a page that is not compressed; see
+    /// [`size_max`](crate::flash::translation_layer::TranslationLayer::size_max).
+    pub(super) fn size_max(&self) -> u32 {
+        match self {
+            Self::Page(_) => 1,
+            Self::Compressing(compressing) => compressing.granules_per_page,
+        }
+    }
+
+    /// Host pages that a program unit takes at most.
+    pub(super) fn unit_pages_max(&self) -> u32 {
+        match self {
+            Self::Page(page) => page.flash.unit_pages,
+            Self::Compressing(compressing) => compressing.unit_pages_max(),
+        }
+    }
 }
 
 /// The table `[map]`.
@@ -22,16 +45,33 @@ pub(super) struct Map {
 
 /// What is particular to a family of translation layers.
 pub(super) enum Family {
-    Page { free_blocks_min: u32, idle_free_blocks: u32 },
+    Page {
+        free_blocks_min: u32,
+        idle_free_blocks: u32,
+    },
+    Compressing {
+        free_blocks_min: u32,
+        idle_free_blocks: u32,
+        granules_per_page: u32,
+        granules_min: u32,
+        parity_stripe_units: u32,
+    },
 }
 
 /// Reads the table `[map]`.
 pub(super) fn read(section: &mut Section<'_>) -> Result<Map, SimError> {
     let page_bytes = section.count("page_bytes", 512..=65_536)?;
-    let family = match section.choice("family", &["page"])? {
+    let family = match section.choice("family", &["page", "compressing"])? {
         0 => Family::Page {
             free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
             idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
+        },
+        1 => Family::Compressing {
+            free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
+            idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
+            granules_per_page: section.count("granules_per_page", 1..=255)?,
+            granules_min: section.count("granules_min_per_page", 1..=255)?,
+            parity_stripe_units: section.count("parity_stripe_units", 0..=DIES_MAX)?,
         },
         _ => unreachable!("there are no more words"),
     };
@@ -49,6 +89,24 @@ impl Family {
                 let page = PageMapParameters { flash, free_blocks_min, idle_free_blocks };
                 page.check()?;
                 Ok(Layer::Page(page))
+            }
+            Self::Compressing {
+                free_blocks_min,
+                idle_free_blocks,
+                granules_per_page,
+                granules_min,
+                parity_stripe_units,
+            } => {
+                let compressing = CompressingParameters {
+                    flash,
+                    free_blocks_min,
+                    idle_free_blocks,
+                    granules_per_page,
+                    granules_min,
+                    parity_stripe_units,
+                };
+                compressing.check()?;
+                Ok(Layer::Compressing(compressing))
             }
         }
     }

@@ -36,7 +36,13 @@ pub(crate) fn open(spec: &str) -> SimDrive {
     Spec::parse(spec).expect("a good spec").open(no_files).expect("a good drive")
 }
 
+/// Runs a load; what it writes does not compress.
 pub(crate) fn run(drive: &mut SimDrive, load: Load) -> Rates {
+    run_with(drive, load, DataClass::Random)
+}
+
+/// Runs a load that writes data of a class.
+pub(crate) fn run_with(drive: &mut SimDrive, load: Load, data: DataClass) -> Rates {
     let need = Need { lanes: 1, depth: load.depth, length_max: load.length };
     let mut lane = drive.lanes(&need).expect("one lane").pop().expect("one lane");
     let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(load.depth));
@@ -50,8 +56,7 @@ pub(crate) fn run(drive: &mut SimDrive, load: Load) -> Rates {
         while let Some(slot) = free.pop_if(|_| issued < load.ios) {
             let place = if load.random { random.random_range(0..places) } else { issued % places };
             let offset = load.start + place * u64::from(load.length);
-            let io =
-                Io { slot: Slot(slot), op: load.op, offset, length: load.length, data: DataClass::Random };
+            let io = Io { slot: Slot(slot), op: load.op, offset, length: load.length, data };
             sent[slot as usize] = lane.submit(&[io]).expect("accepted");
             issued += 1;
         }

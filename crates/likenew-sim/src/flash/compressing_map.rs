@@ -1,0 +1,384 @@
+//! A flash translation layer that compresses before it writes, as SandForce controllers do: flash holds what is left of each
+//! page of the host, packed end to end.
+//!
+//! The flash is a log of entries of variable size, counted in granules, an even part of a page each. A page takes the
+//! share of it that its data compresses to plus a fixed overhead, and never more than the whole page. Entries are packed as
+//! they come. One may begin in a program unit and end in the next of the same block (as in US patent 9495288,
+//! "Variable-size flash translation layer"), but none continues in another block: what is left at the end of a block
+//! and too short for the next entry stays empty. The part of an entry that does not fit into a unit that is programmed waits
+//! in the controller for the next one.
+//!
+//! Compression gives spare, never capacity: the host sees as many pages as always, and all of them fit when none
+//! compresses. Placement and collection are those of the [page map](super::page_map), by granules instead of pages: the caller
+//! chooses the die of a host write, victims are the closed blocks of a die with the fewest valid granules, and host writes
+//! and moved entries fill separate blocks.
+//!
+//! Parity across the dies (SandForce's RAISE) is a program unit in every so many of each die: it takes its share
+//! of capacity, and is programmed along with the data. The dies then advance together, a unit of host pages each, because
+//! a stripe with its parity goes over all of them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use likenew_core::drive::Wear;
+use likenew_core::io::DataClass;
+use serde::{Deserialize, Serialize};
+
+use super::block_entries::BlockEntries;
+use super::compressing_parameters::CompressingParameters;
+use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Work};
+use super::victims::Victims;
+
+/// Whose entries an open block takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Host,
+    Moved,
+}
+
+/// An open block, written up to a granule.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Frontier {
+    block: u32,
+    next: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Die {
+    /// By [`Stream`].
+    open: [Frontier; 2],
+    /// Erased blocks, the longest erased first.
+    free: VecDeque<u32>,
+    /// Granules of valid entries.
+    valid: u32,
+    /// Units of host pages that were filled or padded.
+    units: u64,
+    /// The unit of host pages that is under way is full; what lies beyond belongs to the next.
+    unit_is_full: bool,
+}
+
+/// In the map, 0 stands for "nothing", so that a new drive's map is untouched zero memory; granule `n` is `n + 1`.
+const NOTHING: u32 = 0;
+
+/// The translation layer.
+#[derive(Serialize, Deserialize)]
+pub struct CompressingMap {
+    parameters: CompressingParameters,
+    block_granules: u32,
+    unit_granules: u32,
+    row_granules: u32,
+    valid_per_die_max: u32,
+    /// Host page to the granule where its entry begins.
+    granules: Vec<u32>,
+    /// Host page to the size of its entry.
+    sizes: Vec<u8>,
+    /// By block.
+    entries: Vec<BlockEntries>,
+    victims: Victims,
+    dies: Vec<Die>,
+    mapped_pages: u64,
+    counts: Counts,
+    /// Erasures of each block.
+    erases: Vec<u32>,
+    /// When each block was opened.
+    opened_s: Vec<i64>,
+    now_s: i64,
+}
+
+impl CompressingMap {
+    /// An erased drive.
+    ///
+    /// # Panics
+    /// If the parameters do not pass their check.
+    pub fn new(parameters: CompressingParameters) -> Self {
+        parameters.check().expect("the parameters were checked");
+        let flash = parameters.flash;
+        let (blocks, user_pages) = (flash.blocks() as usize, flash.user_pages as usize);
+        let die = |index| {
+            let first = index * flash.blocks_per_die;
+            let mut free: VecDeque<u32> = (first..first + flash.blocks_per_die).collect();
+            let open = [0; 2].map(|next| {
+                let block = free.pop_front().expect("a die has more than two blocks");
+                Frontier { block, next }
+            });
+            Die { open, free, valid: 0, units: 0, unit_is_full: false }
+        };
+        Self {
+            block_granules: parameters.block_granules(),
+            unit_granules: parameters.unit_granules(),
+            row_granules: parameters.row_granules(),
+            valid_per_die_max: parameters.valid_per_die_max() as u32,
+            granules: vec![NOTHING; user_pages],
+            sizes: vec![0; user_pages],
+            entries: (0..blocks).map(|_| BlockEntries::default()).collect(),
+            victims: Victims::new(flash.dies, flash.blocks_per_die, parameters.block_granules()),
+            dies: (0..flash.dies).map(die).collect(),
+            mapped_pages: 0,
+            counts: Counts::default(),
+            erases: vec![0; blocks],
+            opened_s: vec![0; blocks],
+            now_s: 0,
+            parameters,
+        }
+    }
+
+    /// Its shape.
+    pub fn parameters(&self) -> &CompressingParameters {
+        &self.parameters
+    }
+
+    /// Where the entry of a host page begins, and its size.
+    #[inline]
+    fn entry(&self, page: u32) -> Option<(u32, u32)> {
+        let granule = self.granules[page as usize].checked_sub(1)?;
+        Some((granule, u32::from(self.sizes[page as usize])))
+    }
+
+    /// The entry of a host page is not valid any more.
+    #[inline]
+    fn invalidate(&mut self, page: u32) {
+        let Some((granule, size)) = self.entry(page) else { return };
+        self.granules[page as usize] = NOTHING;
+        self.mapped_pages -= 1;
+        let block = granule / self.block_granules;
+        let die = self.victims.lose_by(block, size as u16);
+        self.dies[die as usize].valid -= size;
+        if self.entries[block as usize].lose() {
+            self.forget_stale(block);
+        }
+    }
+
+    fn forget_stale(&mut self, block: u32) {
+        let start = block * self.block_granules;
+        let granules = &self.granules;
+        self.entries[block as usize]
+            .forget_stale(start, start + self.block_granules, |page| granules[page as usize].checked_sub(1));
+    }
+
+    /// The open block is written up to a granule: counts what that takes, and gives what the die has to do beyond the
+    /// programs of host pages.
+    fn advance(&mut self, die: u32, stream: Stream, to: u32) -> Work {
+        let place = &mut self.dies[die as usize];
+        let from = std::mem::replace(&mut place.open[stream as usize].next, to);
+        let full: Range<u32> = from / self.unit_granules..to / self.unit_granules;
+        let programs = match stream {
+            Stream::Host => {
+                place.unit_is_full |= !full.is_empty();
+                place.units += full.len() as u64;
+                0
+            }
+            Stream::Moved => full.len() as u32,
+        };
+        let parity = full.filter(|unit| self.parameters.is_before_parity(*unit, die)).count() as u32;
+        let parity_granules = parity * self.unit_granules;
+        self.counts.programmed += u64::from(to - from + parity_granules);
+        // Parity crosses the channel once; what is moved crosses it twice.
+        Work { moved: parity_granules / 2, programs: programs + parity, ..Work::NONE }
+    }
+
+    /// Closes the open block of a stream as it is and opens another.
+    fn renew(&mut self, die: u32, stream: Stream) -> Work {
+        let work = self.advance(die, stream, self.block_granules);
+        let place = &mut self.dies[die as usize];
+        let open = &mut place.open[stream as usize];
+        self.victims.close(open.block);
+        self.entries[open.block as usize].shrink();
+        let block = place.free.pop_front().expect("collection keeps at least two blocks free");
+        *open = Frontier { block, next: 0 };
+        self.opened_s[block as usize] = self.now_s;
+        work
+    }
+
+    /// As [`Self::renew`] for host pages, and collects what that needs.
+    fn renew_host(&mut self, die: u32, todo: &mut Todo) -> Work {
+        let mut work = self.renew(die, Stream::Host);
+        while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {
+            work.add(self.collect(die, todo));
+        }
+        work
+    }
+
+    /// Puts an entry behind the others of an open block that has room for it; returns where it begins.
+    #[inline]
+    fn append(&mut self, die: u32, stream: Stream, page: u32, size: u32) -> (u32, Work) {
+        let Frontier { block, next } = self.dies[die as usize].open[stream as usize];
+        let granule = block * self.block_granules + next;
+        self.granules[page as usize] = granule + 1;
+        self.sizes[page as usize] = size as u8;
+        self.entries[block as usize].push(page);
+        self.victims.gain_by(block, size as u16);
+        (granule, self.advance(die, stream, next + size))
+    }
+
+    /// Whether so much more may be valid on a die.
+    fn has_room_for_unit(&self, die: &Die) -> bool {
+        die.valid + self.parameters.unit_granules_max() <= self.valid_per_die_max
+    }
+
+    fn has_room(&self, die: u32, stream: Stream, size: u32) -> bool {
+        self.dies[die as usize].open[stream as usize].next + size <= self.block_granules
+    }
+
+    /// Moves what is valid out of the emptiest closed block of a die and erases it.
+    fn collect(&mut self, die: u32, todo: &mut Todo) -> Work {
+        let victim = self.victims.take_lowest(die).expect("a die that needs collection has a closed block");
+        let valid = u32::from(self.victims.valid(victim));
+        assert!(
+            valid < self.parameters.block_granules_sure(),
+            "a die never holds so much that collection gains nothing"
+        );
+        let mut work = self.move_out(die, victim, todo);
+        work.add(Work { moved: valid, erases: 1, ..Work::NONE });
+        self.victims.erase(victim);
+        self.erases[victim as usize] += 1;
+        let start = u64::from(victim) * u64::from(self.block_granules);
+        todo.note(|| Change::Erased(start..start + u64::from(self.block_granules)));
+        self.dies[die as usize].free.push_back(victim);
+        self.counts.erases += 1;
+        work
+    }
+
+    /// Moves all valid entries of a block, which takes these reads and programs.
+    fn move_out(&mut self, die: u32, victim: u32, todo: &mut Todo) -> Work {
+        self.forget_stale(victim);
+        let entries = std::mem::take(&mut self.entries[victim as usize]);
+        let (mut work, mut next_row) = (Work::NONE, 0);
+        for page in entries.pages() {
+            let (from, size) = self.entry(*page).expect("only valid entries are left");
+            let rows = from / self.row_granules..(from + size).div_ceil(self.row_granules);
+            work.rows += rows.end - rows.start.max(next_row);
+            next_row = rows.end;
+            if !self.has_room(die, Stream::Moved, size) {
+                work.add(self.renew(die, Stream::Moved));
+            }
+            let (to, programs) = self.append(die, Stream::Moved, *page, size);
+            work.add(programs);
+            if !self.has_room(die, Stream::Moved, 1) {
+                work.add(self.renew(die, Stream::Moved));
+            }
+            todo.note(|| Change::Moved { from: u64::from(from), to: u64::from(to) });
+        }
+        work
+    }
+
+    fn give(todo: &mut Todo, die: u32, work: Work) {
+        if work != Work::NONE {
+            todo.push(die, work);
+        }
+    }
+}
+
+impl TranslationLayer for CompressingMap {
+    fn user_pages(&self) -> u32 {
+        self.parameters.flash.user_pages
+    }
+
+    fn size(&self, data: DataClass) -> u32 {
+        self.parameters.size(data)
+    }
+
+    fn size_max(&self) -> u32 {
+        self.parameters.granules_per_page
+    }
+
+    #[inline]
+    fn find(&self, page: u32) -> Option<Place> {
+        let (granule, size) = self.entry(page)?;
+        let block = granule / self.block_granules;
+        Some(Place {
+            at: u64::from(granule),
+            row: u64::from(granule / self.row_granules),
+            die: self.victims.die(block),
+            cell: Cell::Native,
+            size,
+            opened_s: self.opened_s[block as usize],
+        })
+    }
+
+    /// With parity, a stripe takes a unit of every die that has room before another begins.
+    #[inline]
+    fn accepts(&self, die: u32) -> bool {
+        let place = &self.dies[die as usize];
+        let is_behind = |other: &Die| other.units < place.units && self.has_room_for_unit(other);
+        let waits = self.parameters.parity_stripe_units > 0 && self.dies.iter().any(is_behind);
+        self.has_room_for_unit(place) && !waits
+    }
+
+    #[inline]
+    fn unit(&self, die: u32) -> Unit {
+        let next = self.dies[die as usize].open[Stream::Host as usize].next;
+        Unit { cell: Cell::Native, size: self.unit_granules - next % self.unit_granules }
+    }
+
+    fn write(&mut self, page: u32, size: u32, die: u32, todo: &mut Todo) {
+        assert!((1..=self.size_max()).contains(&size), "an entry of {size} granules is none of ours");
+        self.invalidate(page);
+        let mut work = Work::NONE;
+        if !self.has_room(die, Stream::Host, size) {
+            work.add(self.renew_host(die, todo));
+        }
+        let (granule, parity) = self.append(die, Stream::Host, page, size);
+        work.add(parity);
+        self.dies[die as usize].valid += size;
+        self.mapped_pages += 1;
+        self.counts.host_pages += 1;
+        todo.note(|| Change::Written { page, at: u64::from(granule) });
+        if !self.has_room(die, Stream::Host, 1) {
+            work.add(self.renew_host(die, todo));
+        }
+        Self::give(todo, die, work);
+    }
+
+    fn end_unit(&mut self, die: u32, todo: &mut Todo) {
+        let place = &mut self.dies[die as usize];
+        if std::mem::take(&mut place.unit_is_full) {
+            return;
+        }
+        let padded = place.open[Stream::Host as usize].next.next_multiple_of(self.unit_granules);
+        let mut work = self.advance(die, Stream::Host, padded);
+        if !self.has_room(die, Stream::Host, 1) {
+            work.add(self.renew_host(die, todo));
+        }
+        self.dies[die as usize].unit_is_full = false;
+        Self::give(todo, die, work);
+    }
+
+    fn trim(&mut self, page: u32, _todo: &mut Todo) {
+        self.invalidate(page);
+    }
+
+    fn tend(&mut self, die: u32, todo: &mut Todo) -> bool {
+        let wanted = self.dies[die as usize].free.len() < self.parameters.idle_free_blocks as usize;
+        let gains = |valid| u32::from(valid) < self.parameters.block_granules_sure();
+        if !wanted || !self.victims.lowest(die).is_some_and(gains) {
+            return false;
+        }
+        let work = self.collect(die, todo);
+        todo.push(die, work);
+        true
+    }
+
+    fn set_clock(&mut self, seconds: i64) {
+        self.now_s = seconds;
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.dies.iter().map(|die| die.free.len() as u64).sum()
+    }
+
+    fn mapped_pages(&self) -> u64 {
+        self.mapped_pages
+    }
+
+    fn wear(&self) -> Wear {
+        Wear::of(self.erases.iter().copied(), 0)
+    }
+}
+
+#[cfg(test)]
+#[path = "compressing_map_tests.rs"]
+mod tests;
