@@ -8,6 +8,7 @@ use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::flash::flash_drive::FlashDrive;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
+use crate::flash::log_block::{Bast, BlockMap, Fast};
 use crate::flash::page_map::PageMap;
 use crate::flash::translation_layer::TranslationLayer;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
@@ -69,6 +70,9 @@ fn flash_device(
     }
     match layer {
         Layer::Page(page) => around(PageMap::new(page), parameters, fill, overwritten_share),
+        Layer::Block(block) => around(BlockMap::new(block), parameters, fill, overwritten_share),
+        Layer::Bast(bast) => around(Bast::new(bast), parameters, fill, overwritten_share),
+        Layer::Fast(fast) => around(Fast::new(fast), parameters, fill, overwritten_share),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod flash_geometry;
 pub mod flash_parameters;
 #[cfg(test)]
 mod layer_laws;
+pub mod log_block;
 pub mod nand;
 pub mod page_map;
 pub mod translation_layer;

@@ -154,6 +154,7 @@ fn build_flash(
         dies_per_channel: chips.dies_per_channel,
         native: CellTimes { read: chips.read, program: chips.program },
         slc: CellTimes { read: chips.read, program: chips.program },
+        copy: map.copy,
         page_size: 1,
         erase: chips.erase,
         page_transfer: crate::timeline::transfer_time(wire_bytes, chips.channel_bytes_per_s),
