@@ -24,9 +24,15 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = files![
     "intel-x25-e-32gb",
     "intel-x25-m-80gb",
+    "jmicron-jmf602b",
+    "jmicron-jmf602bx2",
+    "microsd-32gb",
+    "ocz-core-64gb",
+    "samsung-slc",
     "seagate-momentus-5400.6",
     "tiny-flash",
     "tlc-nvme-1tb",
+    "usb-stick-16gb",
     "wd-velociraptor",
     "wd6400aaks",
 ];

@@ -113,7 +113,7 @@ fn flash_facts(
             amount(page)
         ),
     };
-    vec![
+    let mut facts = vec![
         fact("state", held),
         fact("flash", amount(flash.physical_bytes)),
         fact("over-provisioning (T − U)/U", percent((physical - user) / user)),
@@ -131,7 +131,9 @@ fn flash_facts(
                 Trim::Ignored => "is ignored",
             },
         ),
-    ]
+    ];
+    facts.extend(flash.layer.summary(page).map(|summary| fact("map", summary)));
+    facts
 }
 
 fn disk_facts(parameters: &DiskParameters, state: State) -> Facts {

@@ -1,6 +1,6 @@
 //! The translation layer of a flash drive as its file describes it.
 
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, amount};
 
 use super::{Section, span};
 use crate::error::SimError;
@@ -20,6 +20,21 @@ pub enum Layer {
     Bast(BastParameters),
     /// Whole blocks have their place, and share log blocks.
     Fast(ClusterParameters),
+}
+
+impl Layer {
+    /// What is particular to a map of clusters of pages with so many bytes, in words.
+    pub(crate) fn summary(&self, page_bytes: u64) -> Option<String> {
+        let (name, logs, clusters) = match self {
+            Self::Page(_) => return None,
+            Self::Block(clusters) => ("block map", "replacement blocks", clusters),
+            Self::Bast(bast) => ("BAST", "log blocks", &bast.clusters),
+            Self::Fast(clusters) => ("FAST", "log blocks", clusters),
+        };
+        let cluster = amount(u64::from(clusters.cluster_pages()) * page_bytes);
+        let (count, groups) = (clusters.log_blocks, clusters.groups());
+        Some(format!("{name}: clusters of {cluster}; groups of dies: {groups}; {logs} of each: {count}"))
+    }
 }
 
 /// The table `[map]`.
