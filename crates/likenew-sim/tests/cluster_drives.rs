@@ -9,6 +9,7 @@ use likenew_core::laws;
 use likenew_core::units::Nanos;
 use likenew_sim::model::Model;
 use likenew_sim::{SimDrive, Spec};
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -235,6 +236,22 @@ fn a_merge_takes_the_time_of_its_parts() {
     assert!(between.abs_diff(expected) < 2000, "{between} is not {expected}");
 }
 
+/// What fits the write buffer is acknowledged at the speed of the link; after that the host waits for merges.
+#[test]
+fn a_buffer_hides_as_many_merges_as_it_has_pages() {
+    let small_buffer = small("bast", &format!("{EVERY}\n{FULL}"));
+    let large_buffer =
+        small_buffer.replace("buffer_bytes = { value = 8192", "buffer_bytes = { value = 262144");
+    let slowest_of = |text: &str, ios| {
+        let load = Load { span: 32 * MIB, ..random(Op::Write, 4 * KIB, 1, ios) };
+        run(&mut open_text(text, "state=new"), load).latency_max
+    };
+    let merge = Nanos(64 * 1_000_000);
+    assert!(slowest_of(&small_buffer, 32) > merge);
+    assert!(slowest_of(&large_buffer, 32) < Nanos(1_000_000));
+    assert!(slowest_of(&large_buffer, 200) > merge);
+}
+
 #[test]
 fn drives_with_a_map_of_clusters_keep_the_laws() {
     for (family, keys) in [
@@ -309,5 +326,37 @@ fn a_map_that_can_not_work_is_refused_with_what_to_do() {
         assert!(fits.contains(from), "{from}");
         let error = Model::parse("m.toml", &fits.replacen(from, to, 1)).expect_err(to).to_string();
         assert!(error.starts_with("m.toml:") && error.contains(words), "{error} does not say {words}");
+    }
+}
+
+/// Numbers for the keys that decide the shape of a map of clusters.
+fn numbers() -> impl Strategy<Value = Vec<(&'static str, u64)>> {
+    const KEYS: [&str; 8] = [
+        "page_bytes",
+        "cluster_dies",
+        "log_blocks_per_group",
+        "copy_page_ns",
+        "stripe_bytes",
+        "channels",
+        "blocks_per_plane",
+        "pages_per_block",
+    ];
+    let number =
+        prop_oneof![any::<u64>(), 0u64..300, (0u32..34).prop_map(|shift| 1 << shift), Just(u64::MAX)];
+    prop::collection::vec((prop::sample::select(&KEYS[..]), number), 1..4)
+}
+
+proptest! {
+    #[test]
+    fn no_shape_panics(family in prop::sample::select(&["block", "bast", "fast"][..]), numbers in numbers()) {
+        let keys = if family == "bast" { format!("{EVERY}\n{FULL}") } else { EVERY.to_owned() };
+        let stripe = "stripe_bytes = { value = 4096, source = \"x\" }";
+        let text = small(family, &format!("{keys}\n{stripe}"));
+        let text = numbers.iter().fold(text, |text, (key, number)| {
+            let (before, rest) = text.split_once(&format!("\n{key} = {{ value = ")).expect("the key is there");
+            let (_, after) = rest.split_once(',').expect("a source follows");
+            format!("{before}\n{key} = {{ value = {number},{after}")
+        });
+        let _ = Model::parse("m.toml", &text);
     }
 }
