@@ -24,6 +24,7 @@ mod sim_drive;
 mod snapshot;
 mod spec;
 mod state;
+pub mod theory;
 mod timeline;
 
 pub use catalog::{Entry, catalog};

@@ -9,6 +9,7 @@ use crate::disk::disk_parameters::DiskParameters;
 use crate::flash::compressing_map::CompressingMap;
 use crate::flash::flash_drive::FlashDrive;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
+use crate::flash::log_block::{Bast, BlockMap, Fast};
 use crate::flash::page_map::PageMap;
 use crate::flash::translation_layer::TranslationLayer;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
@@ -81,6 +82,9 @@ fn flash_device(
     match layer {
         Layer::Page(page) => around(|| PageMap::new(page), parameters, past, saved),
         Layer::Compressing(map) => around(|| CompressingMap::new(map), parameters, past, saved),
+        Layer::Block(block) => around(|| BlockMap::new(block), parameters, past, saved),
+        Layer::Bast(bast) => around(|| Bast::new(bast), parameters, past, saved),
+        Layer::Fast(fast) => around(|| Fast::new(fast), parameters, past, saved),
     }
 }
 
@@ -130,7 +134,7 @@ fn flash_facts(flash: &FlashModel, parameters: &FlashParameters, state: State, p
         ),
     };
     let held = if age > Nanos::ZERO { format!("{held}; all of that {age} ago") } else { held };
-    vec![
+    let mut facts = vec![
         fact("state", held),
         fact("flash", amount(flash.physical_bytes)),
         fact("over-provisioning (T − U)/U", percent((physical - user) / user)),
@@ -148,10 +152,11 @@ fn flash_facts(flash: &FlashModel, parameters: &FlashParameters, state: State, p
                 Trim::Ignored => "is ignored",
             },
         ),
-    ]
+    ];
+    facts.extend(flash.layer.summary(page).map(|summary| fact("map", summary)));
+    facts
 }
 
-/// Gives a disk its past, and says what it is.
 /// A disk with its past.
 fn made_disk(parameters: DiskParameters, spec: &Spec, model: &Model) -> DiskDrive {
     let mut disk = DiskDrive::new(parameters);

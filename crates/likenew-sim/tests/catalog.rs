@@ -50,6 +50,14 @@ fn spare_is_told_in_both_conventions() {
     assert_eq!(fact("spare share"), Some("6.8 %"));
     assert_eq!(fact("flash"), Some("80 GiB"));
     assert!(fact("state").unwrap().starts_with("new"));
+    assert_eq!(fact("map"), None, "a page map needs no words");
+}
+
+#[test]
+fn a_map_of_clusters_is_told() {
+    let drive = Spec::parse("sim:jmicron-jmf602bx2").unwrap().open(no_files).unwrap();
+    let map = ("map".into(), "BAST: clusters of 8 MiB; groups of dies: 2; log blocks of each: 4".into());
+    assert!(drive.identity().facts.contains(&map), "{:?}", drive.identity().facts);
 }
 
 #[test]

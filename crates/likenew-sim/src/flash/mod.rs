@@ -11,6 +11,7 @@ pub mod flash_geometry;
 pub mod flash_parameters;
 #[cfg(test)]
 mod layer_laws;
+pub mod log_block;
 pub mod map_cache;
 pub mod nand;
 pub mod page_map;

@@ -43,6 +43,8 @@ pub struct NandParameters {
     pub erase: Nanos,
     /// One page over the channel.
     pub page_transfer: Nanos,
+    /// Firmware time of each page that a die copies, which comes on top of what the chips take.
+    pub copy: Nanos,
     /// The size of a page that is not compressed, in units of the translation layer.
     pub page_size: u32,
     /// Dies that program at the same time at most.
@@ -267,7 +269,7 @@ impl Nand {
         let reads = times(parameters.native.read, work.rows) + times(parameters.slc.read, work.slc_rows);
         let programming = times(parameters.native.program, work.programs)
             + times(parameters.slc.program, work.slc_programs);
-        let copying = reads + moves + programming;
+        let copying = reads + moves + programming + times(parameters.copy, work.moved);
         let span = (copying + times(parameters.erase, work.erases)).max(drained);
         if span == Nanos::ZERO {
             return;

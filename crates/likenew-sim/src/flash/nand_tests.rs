@@ -8,6 +8,7 @@ fn nand(channels: u32, dies_per_channel: u32, programs_max: u32) -> Nand {
         dies_per_channel,
         native: CellTimes { read: Nanos(50), program: Nanos(900) },
         slc: CellTimes { read: Nanos(20), program: Nanos(300) },
+        copy: Nanos::ZERO,
         page_size: 1,
         erase: Nanos(3000),
         page_transfer: Nanos(100),

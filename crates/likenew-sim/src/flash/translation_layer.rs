@@ -48,7 +48,7 @@ pub struct Unit {
 
 /// What a die has to do beyond the programs of the host's own writes. It is done in the order read, program, erase,
 /// spread evenly.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// Array reads of native cells.
     pub rows: u32,

@@ -164,6 +164,7 @@ fn build_flash(
         native: CellTimes { read: chips.read, program: chips.program },
         slc: CellTimes { read: chips.read, program: chips.program },
         page_size: layer.size_max(),
+        copy: map.copy,
         erase: chips.erase,
         page_transfer: crate::timeline::transfer_time(wire_bytes, chips.channel_bytes_per_s),
         programs_max: chips.programs_max,

@@ -1,0 +1,125 @@
+//! A map of whole blocks with replacement blocks (after the NAND Flash Translation Layer of M-Systems).
+//!
+//! A page has one offset only. A write goes on in an open replacement block of its cluster if it is the next page there.
+//! Any other write closes one (the rest of its cluster is copied behind what was written) and opens a new one (what comes
+//! before is copied first), so that it costs a copy of the whole cluster and the erasure of the old one.
+
+use serde::{Deserialize, Serialize};
+
+use super::cluster_map::{ClusterMap, LogScheme};
+use super::cluster_parameters::ClusterParameters;
+use super::clusters::Clusters;
+use crate::flash::translation_layer::Todo;
+
+/// A translation layer that maps whole blocks.
+pub type BlockMap = ClusterMap<Replacements>;
+
+impl ClusterParameters {
+    /// Whether a block map of this shape can work.
+    ///
+    /// # Errors
+    /// A sentence that says what does not fit.
+    pub fn check_block_map(&self) -> Result<(), String> {
+        // The cluster that a replacement is closed for gives its old block back before the next is opened.
+        self.check(self.log_blocks)
+    }
+}
+
+impl BlockMap {
+    /// An erased drive.
+    ///
+    /// # Panics
+    /// If the parameters do not pass their check.
+    pub fn new(parameters: ClusterParameters) -> Self {
+        parameters.check_block_map().expect("the parameters were checked");
+        let open_max = parameters.log_blocks as usize;
+        Self::over(Clusters::new(parameters), |_| Replacements {
+            open: Vec::with_capacity(open_max),
+            open_max,
+        })
+    }
+}
+
+/// A block that is being written for a cluster.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Replacement {
+    cluster: u32,
+    block: u32,
+    /// Pages before this one are written.
+    next: u32,
+}
+
+/// The open replacement blocks of a group of dies.
+#[derive(Serialize, Deserialize)]
+pub struct Replacements {
+    /// The least recently written first.
+    open: Vec<Replacement>,
+    open_max: usize,
+}
+
+impl Replacements {
+    fn of(&self, cluster: u32) -> Option<usize> {
+        self.open.iter().position(|replacement| replacement.cluster == cluster)
+    }
+
+    /// Copies the rest of a cluster behind what was written of it.
+    fn close(&mut self, index: usize, clusters: &mut Clusters, todo: &mut Todo) {
+        let Replacement { cluster, block, next } = self.open.remove(index);
+        clusters.copy(cluster, next..clusters.pages(), block, |_, _| None, todo);
+        clusters.switch(cluster, block, todo);
+    }
+}
+
+impl LogScheme for Replacements {
+    fn find(&self, clusters: &Clusters, (cluster, offset): (u32, u32)) -> Option<u64> {
+        let open = self.open[self.of(cluster)?];
+        (offset < open.next).then(|| clusters.at(open.block, offset))
+    }
+
+    fn position(&self, _clusters: &Clusters, (_, offset): (u32, u32)) -> u32 {
+        offset
+    }
+
+    fn append(&mut self, clusters: &mut Clusters, (cluster, offset): (u32, u32), todo: &mut Todo) -> u64 {
+        let index = self.of(cluster);
+        let mut open = match index {
+            Some(index) if self.open[index].next == offset => self.open.remove(index),
+            _ => {
+                if let Some(index) = index.or_else(|| (self.open.len() == self.open_max).then_some(0)) {
+                    self.close(index, clusters, todo);
+                }
+                let block = clusters.take(clusters.group(cluster));
+                clusters.copy(cluster, 0..offset, block, |_, _| None, todo);
+                Replacement { cluster, block, next: offset }
+            }
+        };
+        open.next += 1;
+        self.open.push(open);
+        clusters.at(open.block, offset)
+    }
+
+    fn settle(&mut self, clusters: &mut Clusters, _page: (u32, u32), todo: &mut Todo) {
+        let last = self.open.len() - 1;
+        if self.open[last].next == clusters.pages() {
+            self.close(last, clusters, todo);
+        }
+    }
+
+    fn forget(&mut self, clusters: &mut Clusters, (cluster, _): (u32, u32), todo: &mut Todo) {
+        if clusters.gives_up(cluster) {
+            if let Some(index) = self.of(cluster) {
+                let open = self.open.remove(index);
+                clusters.erase(open.block, todo);
+            }
+            clusters.release(cluster, todo);
+        }
+    }
+
+    fn merge_one(&mut self, clusters: &mut Clusters, todo: &mut Todo) -> bool {
+        let any = !self.open.is_empty();
+        if any {
+            self.close(0, clusters, todo);
+        }
+        any
+    }
+}

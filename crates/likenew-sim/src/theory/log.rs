@@ -1,0 +1,202 @@
+//! Write amplification of maps of clusters under uniform random page writes, by formula and by the layers themselves.
+//!
+//! `pages` are the pages of a cluster, `clusters` their number, `log_blocks` the log blocks, each as large as a cluster. The
+//! formulas are our own derivations, each in its docstring; all pages hold data.
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::log_block::{Bast, BastParameters, BlockMap, ClusterParameters, Copies, Eviction, Fast};
+use crate::flash::translation_layer::{Todo, TranslationLayer};
+
+/// Write amplification of a block map: `pages`.
+///
+/// A write almost never is the next page of an open replacement block. So it opens one, which takes every page of the
+/// cluster sooner or later, the written one among them: as many programs as pages, and one erasure.
+pub fn block_map(pages: u32) -> f64 {
+    f64::from(pages)
+}
+
+/// Write amplification of BAST: `1 + pages (1 − log_blocks / clusters)`.
+///
+/// Each log block belongs to another cluster, and all clusters are written alike, so a write finds the log block of its
+/// cluster with a chance of `log_blocks / clusters`. Otherwise a log block is taken from another cluster by a full merge,
+/// which programs `pages`. That a log block fills up first, or was written in order, is too rare to count.
+pub fn bast(pages: u32, clusters: u32, log_blocks: u32) -> f64 {
+    1.0 + f64::from(pages) * (1.0 - f64::from(log_blocks) / f64::from(clusters)).max(0.0)
+}
+
+/// Write amplification of FAST: `1 + pages × clusters / (clusters + log pages − pages / 2)`, where log pages are
+/// `log_blocks × pages`.
+///
+/// A cluster that was just merged has nothing in the log. After `clusters` writes on average it is written again. That
+/// page then travels through the log until its log block is the oldest and the log is full, which takes the log's pages
+/// less half a block, its mean distance from the end of its own block; there it makes its cluster merge. So each cluster
+/// is merged once in `clusters + log pages − pages / 2` writes, and a merge programs `pages`. That the page is overwritten
+/// on its way is too rare to count, as long as the log is small beside the drive.
+pub fn fast(pages: u32, clusters: u32, log_blocks: u32) -> f64 {
+    let (pages, clusters) = (f64::from(pages), f64::from(clusters));
+    1.0 + pages * clusters / (clusters + pages * f64::from(log_blocks) - pages / 2.0)
+}
+
+/// A family of maps of clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// [`BlockMap`], whose log blocks are its replacement blocks.
+    Block,
+    /// [`Bast`].
+    Bast,
+    /// [`Fast`].
+    Fast,
+}
+
+/// One cell of a table of measurement against theory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The translation layer.
+    pub family: Family,
+    /// Pages of a cluster.
+    pub pages: u32,
+    /// Clusters of the drive.
+    pub clusters: u32,
+    /// Log blocks.
+    pub log_blocks: u32,
+}
+
+impl Cell {
+    /// What the formula says.
+    pub fn theory(&self) -> f64 {
+        match self.family {
+            Family::Block => block_map(self.pages),
+            Family::Bast => bast(self.pages, self.clusters, self.log_blocks),
+            Family::Fast => fast(self.pages, self.clusters, self.log_blocks),
+        }
+    }
+
+    /// What a layer of the family does: pages programmed for each page of the host over `passes` times as many uniform
+    /// random writes as there are pages, after the drive was filled in order and two passes have brought it to its
+    /// steady state.
+    ///
+    /// # Panics
+    /// If a layer can not have this shape, which takes at least one of everything and fewer than 2³¹ pages.
+    pub fn measure(&self, passes: u32, seed: u64) -> f64 {
+        let pages = self.pages * self.clusters;
+        self.run(|layer| {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+            (0..pages).for_each(|page| layer.write(page));
+            (0..2 * u64::from(pages)).for_each(|_| layer.write(random.random_range(0..pages)));
+            let before = layer.programmed();
+            let writes = u64::from(passes) * u64::from(pages);
+            (0..writes).for_each(|_| layer.write(random.random_range(0..pages)));
+            (layer.programmed() - before) as f64 / writes as f64
+        })
+    }
+
+    /// As [`measure`](Self::measure), over `passes` passes in order instead of at random.
+    ///
+    /// # Panics
+    /// As [`measure`](Self::measure).
+    pub fn measure_in_order(&self, passes: u32) -> f64 {
+        let pages = self.pages * self.clusters;
+        self.run(|layer| {
+            (0..pages).for_each(|page| layer.write(page));
+            let before = layer.programmed();
+            (0..passes).for_each(|_| (0..pages).for_each(|page| layer.write(page)));
+            (layer.programmed() - before) as f64 / (f64::from(passes) * f64::from(pages))
+        })
+    }
+
+    fn run(&self, measure: impl FnOnce(&mut dyn Written) -> f64) -> f64 {
+        let clusters = self.parameters();
+        match self.family {
+            Family::Block => measure(&mut BlockMap::new(clusters)),
+            Family::Bast => {
+                let eviction = Eviction::LeastRecent;
+                measure(&mut Bast::new(BastParameters { clusters, eviction, partial_merges: true }))
+            }
+            Family::Fast => measure(&mut Fast::new(clusters)),
+        }
+    }
+
+    fn parameters(&self) -> ClusterParameters {
+        let flash = FlashGeometry {
+            dies: 1,
+            blocks_per_die: self.clusters + self.log_blocks + 2,
+            pages_per_block: self.pages,
+            row_pages: 1,
+            unit_pages: 1,
+            user_pages: self.clusters * self.pages,
+        };
+        ClusterParameters {
+            flash,
+            cluster_dies: 1,
+            stripe_pages: self.pages,
+            log_blocks: self.log_blocks,
+            copies: Copies::Held,
+            idle_merges: false,
+        }
+    }
+}
+
+/// A layer that is written without time.
+trait Written {
+    fn write(&mut self, page: u32);
+    fn programmed(&self) -> u64;
+}
+
+impl<L: TranslationLayer> Written for L {
+    fn write(&mut self, page: u32) {
+        let die = self.die_for(page).expect("a map of clusters places every page");
+        TranslationLayer::write(self, page, 1, die, &mut Todo::default());
+    }
+
+    fn programmed(&self) -> u64 {
+        self.counts().programmed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(family: Family, pages: u32, log_blocks: u32) -> Cell {
+        Cell { family, pages, clusters: 1024, log_blocks }
+    }
+
+    /// Holds what the layer does against the formula.
+    fn agrees(cell: Cell) {
+        let (theory, found) = (cell.theory(), cell.measure(3, 1));
+        println!("{cell:?}: {found:.3} of {theory:.3}, {:+.2} %", (found / theory - 1.0) * 100.0);
+        assert!((found / theory - 1.0).abs() < 0.03, "{cell:?}: {found} is not {theory}");
+    }
+
+    #[test]
+    fn random_writes_of_a_block_map_cost_a_cluster_each() {
+        agrees(cell(Family::Block, 64, 1));
+        agrees(cell(Family::Block, 64, 8));
+    }
+
+    #[test]
+    fn random_writes_of_bast_are_amplified_as_theory_says() {
+        for log_blocks in [8, 16, 64, 256] {
+            agrees(cell(Family::Bast, 64, log_blocks));
+        }
+    }
+
+    #[test]
+    fn random_writes_of_fast_are_amplified_as_theory_says() {
+        for pages in [64, 128] {
+            for log_blocks in [8, 16, 64, 256] {
+                agrees(cell(Family::Fast, pages, log_blocks));
+            }
+        }
+    }
+
+    #[test]
+    fn writing_through_in_order_costs_nothing_extra() {
+        for family in [Family::Block, Family::Bast, Family::Fast] {
+            assert_eq!(cell(family, 64, 8).measure_in_order(2), 1.0, "{family:?}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What theory says a translation layer does, to hold the simulation against.
+
+pub mod log;
