@@ -18,6 +18,13 @@ pub struct Sourced {
     pub source: String,
 }
 
+impl Sourced {
+    /// Whether nothing better is known of it.
+    pub fn is_assumed(&self) -> bool {
+        self.source.contains("assumed")
+    }
+}
+
 /// The text of a file, for messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'a> {
@@ -83,6 +90,12 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// A table within this one that may be absent.
+    pub(crate) fn section_or_none(&mut self, key: &'static str) -> Result<Option<Self>, SimError> {
+        self.known.push(key);
+        if self.entries.contains_key(key) { self.section(key).map(Some) } else { Ok(None) }
+    }
+
     /// A whole number with its source.
     pub(crate) fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
         let allowed = format!("a whole number from {} to {}", range.start(), range.end());
@@ -135,6 +148,20 @@ impl<'a> Section<'a> {
     /// A line of text with its source.
     pub(crate) fn line(&mut self, key: &'static str) -> Result<String, SimError> {
         self.value(key, "a text of 1 to 200 characters", |value| line(value).map(str::to_owned))
+    }
+
+    /// A text with its source that may be absent; `allowed` says what it takes, for messages.
+    pub(crate) fn parsed_or_none<T>(
+        &mut self,
+        key: &'static str,
+        allowed: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, SimError> {
+        self.known.push(key);
+        if !self.entries.contains_key(key) {
+            return Ok(None);
+        }
+        self.value(key, allowed, |value| line(value).and_then(&parse)).map(Some)
     }
 
     /// One of the given words, without a source.
