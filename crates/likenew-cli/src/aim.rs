@@ -126,7 +126,8 @@ fn engine(name: EngineName) -> likenew_real::engine::Engine {
     }
 }
 
-fn read_file(path: &Path) -> std::io::Result<String> {
+/// Reads the file of a simulated drive.
+pub(crate) fn read_file(path: &Path) -> std::io::Result<String> {
     std::fs::read_to_string(path)
 }
 

@@ -15,6 +15,7 @@ mod device;
 pub mod disk;
 mod error;
 mod event_queue;
+pub mod explain;
 pub mod faults;
 pub mod flash;
 mod host_link;

@@ -8,7 +8,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 use crate::error::SimError;
 
 /// A value of a drive's file and where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Sourced {
     /// The key, such as `nand.program_ns`.
     pub key: String,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::catalog;
 use crate::error::SimError;
+use crate::explain::explanation::Explanation;
 use crate::model::Model;
 use crate::sim_drive::SimDrive;
 use crate::state::State;
@@ -100,6 +101,14 @@ impl Spec {
                 Model::parse(&path.display().to_string(), &text)
             }
         }
+    }
+
+    /// Explains the drive without making it.
+    ///
+    /// # Errors
+    /// The same as for [`model`](Self::model).
+    pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<String>) -> Result<Explanation, SimError> {
+        Ok(crate::explain::explain(self, &self.model(read_file)?))
     }
 
     /// Makes the drive and puts it into its state, without its clock moving. Large used drives take seconds.

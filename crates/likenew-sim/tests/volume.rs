@@ -205,7 +205,7 @@ fn nonsense_is_refused_with_file_line_and_range() {
         ("iops_min", "0", "credits.iops_min is 0: it takes a whole number from 1"),
         ("iops_min", "20000", "credits.iops_min is 20000: it takes at most credits.iops_max, 16000"),
         ("small_merge_bytes", "1048576", "both take at most counting.io_bytes, 262144"),
-        ("latency_ns_p99", "5", "store.latency_ns_p99 is 5: it takes at least"),
+        ("latency_ns_p99", "5", "store.latency_ns_p99 is 5: it takes from 1 to 100 times"),
         ("latency_ns_median", "0", "store.latency_ns_median is 0"),
         ("large_bytes_per_s", "1", "throughput.large_bytes_per_s is 1"),
         ("trim", "\"lazy\"", "store.trim is \"lazy\": it takes true or false"),

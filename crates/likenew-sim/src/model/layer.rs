@@ -1,7 +1,9 @@
 //! The translation layer of a flash drive as its file describes it.
 
-use super::Section;
+use super::{FlashModel, Section};
 use crate::error::SimError;
+use crate::explain;
+use crate::explain::explanation::LayerBox;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::page_map::PageMapParameters;
 
@@ -10,6 +12,15 @@ use crate::flash::page_map::PageMapParameters;
 pub enum Layer {
     /// Any page may be anywhere.
     Page(PageMapParameters),
+}
+
+impl Layer {
+    /// What it is, in words and figures, as a part of a drive.
+    pub(crate) fn explain(&self, drive: &FlashModel) -> LayerBox {
+        match self {
+            Self::Page(page) => explain::page_map::explain(page, drive),
+        }
+    }
 }
 
 /// The table `[map]`.
