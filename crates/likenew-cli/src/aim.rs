@@ -126,7 +126,8 @@ fn engine(name: EngineName) -> likenew_real::engine::Engine {
     }
 }
 
-fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+/// Reads the file of a simulated drive.
+pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Which drives are there, real and simulated?
     Drives(Drives),
+    /// What is a simulated drive made of, and what follows from it?
+    Sim(Sim),
     /// Shows runs that were measured earlier; several of a kind stand side by side
     Report(Report),
     /// Judges a run again from its folder, without the drive
@@ -108,6 +110,30 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 pub(crate) struct Drives {
     /// Write the list as JSON to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sim {
+    #[command(subcommand)]
+    pub(crate) action: SimAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimAction {
+    /// Draws its layers from host to medium, with the figures of each and what bounds its speed
+    Show(SimShow),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimShow {
+    /// NAME, FILE.toml, or either with a state, such as intel-x25-m-80gb?state=used; sim: before it may be left out
+    pub(crate) target: String,
+    /// List every parameter with its source too
+    #[arg(long)]
+    pub(crate) sources: bool,
+    /// Write all of it as JSON to FILE, or to standard output with -
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
 }

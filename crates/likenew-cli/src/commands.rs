@@ -6,3 +6,4 @@ pub(crate) mod fill;
 pub(crate) mod judge;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod sim;

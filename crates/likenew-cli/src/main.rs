@@ -3,6 +3,7 @@
 mod aim;
 mod arguments;
 mod commands;
+mod diagram;
 mod exit;
 mod follow;
 mod interrupt;
@@ -34,6 +35,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Fill(command) => commands::fill::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),
+        Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
     }

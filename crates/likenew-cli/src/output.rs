@@ -75,7 +75,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn terminal() -> Terminal {
-    let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
     // anstream drops colour where it is not wanted; asking for it only where somebody looks keeps files plain.
-    Terminal { width, colour: std::io::stdout().is_terminal() }
+    Terminal { width: width(), colour: std::io::stdout().is_terminal() }
+}
+
+/// Columns of the terminal, or 80 where there is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
 }

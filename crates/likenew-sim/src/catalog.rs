@@ -22,6 +22,8 @@ macro_rules! files {
 }
 
 const FILES: &[(&str, &str)] = files![
+    "cloud-gp2-100gib",
+    "fake-stick-512gb",
     "intel-520-120gb",
     "intel-x25-e-32gb",
     "intel-x25-m-80gb",

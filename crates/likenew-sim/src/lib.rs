@@ -1,8 +1,9 @@
 //! A simulated drive made of layers in virtual time.
 //!
 //! [`Spec`] reads what a user types after `sim:` and opens a [`SimDrive`], which the loop measures like any other drive.
-//! A drive is either a flash drive ([`flash`]: link, firmware, write buffer, translation layer, chips) or a hard disk
-//! ([`disk`]: link, firmware, caches, arm, platters). Each layer answers one question: given what arrives when, when is it
+//! A drive is a flash drive ([`flash`]: link, firmware, write buffer, translation layer, chips), a hard disk
+//! ([`disk`]: link, firmware, caches, arm, platters) or a network volume ([`volume`]: link, I/O credits, store); any of them may
+//! have [`faults`]. Each layer answers one question: given what arrives when, when is it
 //! done. New and used drives differ by their past alone, which the same layers make without time. The drives
 //! themselves are data: [`catalog`] lists those that are built in, each parameter with its source.
 //!
@@ -14,6 +15,9 @@ mod device;
 pub mod disk;
 mod error;
 mod event_queue;
+pub mod explain;
+mod facts;
+pub mod faults;
 pub mod flash;
 mod host_link;
 mod make;
@@ -26,6 +30,7 @@ mod spec;
 mod state;
 pub mod theory;
 mod timeline;
+pub mod volume;
 
 pub use catalog::{Entry, catalog};
 pub use error::SimError;

@@ -8,7 +8,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 use crate::error::SimError;
 
 /// A value of a drive's file and where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Sourced {
     /// The key, such as `nand.program_ns`.
     pub key: String,
@@ -16,6 +16,13 @@ pub struct Sourced {
     pub value: String,
     /// Where it comes from; says "assumed" where nothing better is known.
     pub source: String,
+}
+
+impl Sourced {
+    /// Whether nothing better is known of it.
+    pub fn is_assumed(&self) -> bool {
+        self.source.contains("assumed")
+    }
 }
 
 /// The text of a file, for messages.
@@ -141,6 +148,20 @@ impl<'a> Section<'a> {
     /// A line of text with its source.
     pub(crate) fn line(&mut self, key: &'static str) -> Result<String, SimError> {
         self.value(key, "a text of 1 to 200 characters", |value| line(value).map(str::to_owned))
+    }
+
+    /// A text with its source that may be absent; `allowed` says what it takes, for messages.
+    pub(crate) fn parsed_or_none<T>(
+        &mut self,
+        key: &'static str,
+        allowed: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, SimError> {
+        self.known.push(key);
+        if !self.entries.contains_key(key) {
+            return Ok(None);
+        }
+        self.value(key, allowed, |value| line(value).and_then(&parse)).map(Some)
     }
 
     /// One of the given words, without a source.

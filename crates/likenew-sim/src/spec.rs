@@ -7,6 +7,7 @@ use likenew_core::units::{Nanos, parse_duration};
 
 use crate::catalog::{Entry, catalog};
 use crate::error::SimError;
+use crate::explain::explanation::Explanation;
 use crate::make;
 use crate::model::Model;
 use crate::sim_drive::SimDrive;
@@ -130,6 +131,14 @@ impl Spec {
                 Model::parse(&path.display().to_string(), &header.text)
             }
         }
+    }
+
+    /// Explains the drive without making it.
+    ///
+    /// # Errors
+    /// The same as for [`model`](Self::model).
+    pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Explanation, SimError> {
+        Ok(crate::explain::explain(self, &self.model(read_file)?))
     }
 
     /// Makes the drive and puts it into its state, without its clock moving. Large used drives take seconds.

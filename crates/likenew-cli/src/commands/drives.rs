@@ -3,6 +3,7 @@
 use likenew_core::units::amount;
 use likenew_real::listing::{Listed, list};
 use likenew_sim::catalog;
+use likenew_sim::model::KINDS;
 use serde::Serialize;
 
 use crate::arguments::Drives;
@@ -19,6 +20,7 @@ struct All {
 #[derive(Serialize)]
 struct Simulated {
     target: String,
+    kind: &'static str,
     model: String,
     technology: String,
     capacity_bytes: u64,
@@ -27,6 +29,7 @@ struct Simulated {
 pub(crate) fn run(command: &Drives) -> Result<Exit, Failure> {
     let simulated = catalog().iter().map(|entry| Simulated {
         target: format!("sim:{}", entry.name),
+        kind: entry.model.mechanism.kind(),
         model: entry.model.model.clone(),
         technology: entry.model.technology.clone(),
         capacity_bytes: entry.model.capacity_bytes,
@@ -42,10 +45,16 @@ pub(crate) fn run(command: &Drives) -> Result<Exit, Failure> {
 }
 
 fn text(all: &All) -> String {
-    let mut text = String::from("Simulated drives (add ?state=used for one that has been used):\n");
-    for drive in &all.simulated {
-        let capacity = amount(drive.capacity_bytes);
-        text += &format!("  {:30} {capacity:>9}  {} ({})\n", drive.target, drive.model, drive.technology);
+    let mut text = String::from(
+        "Simulated drives (add ?state=used for one that has been used; likenew sim show NAME explains one):\n",
+    );
+    for kind in KINDS {
+        text += &format!("  {}\n", title(kind));
+        for drive in all.simulated.iter().filter(|drive| drive.kind == kind) {
+            let capacity = amount(drive.capacity_bytes);
+            text +=
+                &format!("    {:30} {capacity:>9}  {} ({})\n", drive.target, drive.model, drive.technology);
+        }
     }
     text += "Block devices (they are only read; to measure writing give a folder on one):\n";
     for drive in &all.real {
@@ -57,4 +66,13 @@ fn text(all: &All) -> String {
         text += "  none that can be seen from here\n";
     }
     text
+}
+
+fn title(kind: &str) -> &str {
+    match kind {
+        "flash" => "Flash",
+        "disk" => "Hard disks",
+        "volume" => "Network volumes",
+        other => other,
+    }
 }

@@ -10,10 +10,32 @@ struct Scenario {
     about: String,
     /// The exit code.
     exit: i32,
+    /// A drive that is not in the catalogue.
+    drive: Option<OwnDrive>,
     /// The plan, as `likenew run` takes it.
     plan: toml::Table,
     /// Verdicts that must come out.
     expect: Vec<Expect>,
+}
+
+/// A drive of the catalogue and what is different about this one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnDrive {
+    /// The name of its file, as the plan has it.
+    file: String,
+    /// The drive of the catalogue.
+    like: String,
+    /// Tables that its file has besides.
+    but: String,
+}
+
+impl OwnDrive {
+    fn write_to(&self, sandbox: &Sandbox) {
+        let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+        let like = std::fs::read_to_string(format!("{catalog}/{}.toml", self.like)).unwrap();
+        std::fs::write(sandbox.work().join(&self.file), format!("{like}\n{}", self.but)).unwrap();
+    }
 }
 
 #[derive(Deserialize)]
@@ -33,6 +55,9 @@ fn the_verdicts_that_must_come_out_come_out() {
         let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
         let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         std::fs::write(sandbox.work().join(&name), toml::to_string(&scenario.plan).unwrap()).unwrap();
+        if let Some(drive) = &scenario.drive {
+            drive.write_to(&sandbox);
+        }
         let ran = sandbox.run(&["run", &name, "--no-archive", "--json", "-"]);
         let verdicts = ran.json()["verdicts"].as_array().unwrap().clone();
         for Expect { claim, standing } in &scenario.expect {

@@ -64,6 +64,13 @@ impl NandParameters {
         }
     }
 
+    /// The time that work takes a die, erasures aside.
+    pub(crate) fn copying_time(&self, work: &Work) -> Nanos {
+        let reads = times(self.native.read, work.rows) + times(self.slc.read, work.slc_rows);
+        let programs = times(self.native.program, work.programs) + times(self.slc.program, work.slc_programs);
+        reads + self.transfer(2 * work.moved) + programs + times(self.copy, work.moved)
+    }
+
     /// The time to move pages of this size in sum over a channel.
     fn transfer(&self, size: u32) -> Nanos {
         Nanos(self.page_transfer.0 * u64::from(size) / u64::from(self.page_size))
@@ -266,10 +273,7 @@ impl Nand {
         let drained = channel.drained - now;
         let programs = work.programs + work.slc_programs;
         let steps = programs.max(work.rows + work.slc_rows).max(1);
-        let reads = times(parameters.native.read, work.rows) + times(parameters.slc.read, work.slc_rows);
-        let programming = times(parameters.native.program, work.programs)
-            + times(parameters.slc.program, work.slc_programs);
-        let copying = reads + moves + programming + times(parameters.copy, work.moved);
+        let copying = parameters.copying_time(&work);
         let span = (copying + times(parameters.erase, work.erases)).max(drained);
         if span == Nanos::ZERO {
             return;

@@ -2,8 +2,10 @@
 
 use likenew_core::units::{Nanos, amount};
 
-use super::{Section, span};
+use super::{FlashModel, Section, span};
 use crate::error::SimError;
+use crate::explain;
+use crate::explain::explanation::LayerBox;
 use crate::flash::compressing_parameters::CompressingParameters;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
@@ -26,6 +28,17 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// What it is, in words and figures, as a part of a drive.
+    pub(crate) fn explain(&self, drive: &FlashModel) -> LayerBox {
+        match self {
+            Self::Page(page) => explain::page_map::explain(page, drive),
+            Self::Compressing(map) => explain::compressing_map::explain(map, drive),
+            Self::Block(clusters) => explain::cluster_map::explain_block(clusters, drive),
+            Self::Bast(bast) => explain::cluster_map::explain_bast(bast, drive),
+            Self::Fast(clusters) => explain::cluster_map::explain_fast(clusters, drive),
+        }
+    }
+
     /// The size of a page that is not compressed; see
     /// [`size_max`](crate::flash::translation_layer::TranslationLayer::size_max).
     pub(super) fn size_max(&self) -> u32 {

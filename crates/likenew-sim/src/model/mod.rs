@@ -4,13 +4,17 @@ use likenew_core::units::Nanos;
 
 use crate::disk::disk_parameters::DiskParameters;
 use crate::error::SimError;
+use crate::faults::fault_parameters::FaultParameters;
 use crate::host_link::LinkParameters;
 use crate::section::{Section, Sourced, Text};
+use crate::volume::volume_parameters::VolumeParameters;
 
 mod disk;
 mod extras;
+mod faults;
 mod flash;
 mod layer;
+mod volume;
 
 pub use flash::FlashModel;
 pub use layer::Layer;
@@ -35,13 +39,24 @@ pub enum Mechanism {
     Flash(FlashModel),
     /// Platters.
     Disk(DiskParameters),
+    /// A network volume.
+    Volume(VolumeParameters),
 }
 
 impl Mechanism {
+    /// What kind of drive it is, as the `kind` of files spells it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Flash(_) => KINDS[0],
+            Self::Disk(_) => KINDS[1],
+            Self::Volume(_) => KINDS[2],
+        }
+    }
+
     /// Whether it caches writes in a way that the host can switch off.
     pub fn can_switch_write_cache(&self) -> bool {
         match self {
-            Self::Flash(_) => false,
+            Self::Flash(_) | Self::Volume(_) => false,
             Self::Disk(disk) => disk.write_cache_bytes > 0,
         }
     }
@@ -62,9 +77,14 @@ pub struct Model {
     pub advertised: Advertised,
     /// How it works.
     pub mechanism: Mechanism,
+    /// What is wrong with it.
+    pub faults: Option<FaultParameters>,
     /// Every value of the file with its source.
     pub sources: Vec<Sourced>,
 }
+
+/// The kinds of drives, in the order in which lists show them.
+pub const KINDS: [&str; 3] = ["flash", "disk", "volume"];
 
 const SECOND_NS: u64 = 1_000_000_000;
 const RATE: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
@@ -85,18 +105,26 @@ impl Model {
     pub fn parse(file: &str, text: &str) -> Result<Self, SimError> {
         let mut sources = Vec::new();
         let mut root = Section::parse(Text { file, text })?;
-        let kind = root.word("kind", &["flash", "disk"])?;
+        let kind = root.word("kind", &KINDS)?;
         let identity = finish(root.section("identity")?, &mut sources, read_identity)?;
         let advertised = finish(root.section("advertised")?, &mut sources, read_advertised)?;
         let link = finish(root.section("link")?, &mut sources, read_link)?;
-        let mechanism = if kind == "flash" {
-            Mechanism::Flash(flash::read(&mut root, &identity, link, &mut sources)?)
-        } else {
-            Mechanism::Disk(disk::read(&mut root, &identity, link, &mut sources)?)
+        let faults = match root.section_or_none("faults")? {
+            None => None,
+            Some(section) => Some(finish(section, &mut sources, |section| faults::read(section, &identity))?),
+        };
+        // The mechanism is built for what is really there.
+        let real_capacity_bytes = faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
+        let capacity_bytes = identity.capacity_bytes;
+        let identity = Identity { capacity_bytes: real_capacity_bytes.unwrap_or(capacity_bytes), ..identity };
+        let mechanism = match kind {
+            "flash" => Mechanism::Flash(flash::read(&mut root, &identity, link, &mut sources)?),
+            "disk" => Mechanism::Disk(disk::read(&mut root, &identity, link, &mut sources)?),
+            _ => Mechanism::Volume(volume::read(&mut root, &identity, link, &mut sources)?),
         };
         root.finish()?;
-        let Identity { model, technology, capacity_bytes, sector_bytes } = identity;
-        Ok(Self { model, technology, capacity_bytes, sector_bytes, advertised, mechanism, sources })
+        let Identity { model, technology, sector_bytes, .. } = identity;
+        Ok(Self { model, technology, capacity_bytes, sector_bytes, advertised, mechanism, faults, sources })
     }
 }
 

@@ -1,0 +1,115 @@
+//! `likenew sim`: simulated drives explained.
+
+use likenew_core::units::amount;
+use likenew_sim::Spec;
+use likenew_sim::explain::explanation::{Ceiling, Explanation};
+use textwrap::core::display_width;
+
+use crate::aim::read_file;
+use crate::arguments::{Sim, SimAction, SimShow};
+use crate::diagram;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Wider lines do not read well.
+const WIDTH_MAX: usize = 100;
+/// Narrower boxes can not be drawn.
+const WIDTH_MIN: usize = 40;
+
+pub(crate) fn run(command: &Sim) -> Result<Exit, Failure> {
+    match &command.action {
+        SimAction::Show(show) => run_show(show),
+    }
+}
+
+fn run_show(command: &SimShow) -> Result<Exit, Failure> {
+    let explanation = explain(&command.target)?;
+    if let Some(path) = &command.json {
+        let text = serde_json::to_string_pretty(&explanation).expect("an explanation is plain values");
+        output::write_to(path, &format!("{text}\n"))?;
+        return Ok(Exit::Fine);
+    }
+    let width = output::width().clamp(WIDTH_MIN, WIDTH_MAX);
+    output::print(&text(&explanation, command.sources, width))?;
+    Ok(Exit::Fine)
+}
+
+fn explain(target: &str) -> Result<Explanation, Failure> {
+    let text = if target.starts_with("sim:") { target.to_owned() } else { format!("sim:{target}") };
+    let name = target.split_once('?').map_or(target, |(name, _)| name);
+    // Whatever else is no name: a device read as a drive's file would be read to its end.
+    if name.contains('/') && !name.ends_with(".toml") {
+        return Err(Failure::Usage(format!(
+            "\"{target}\" is no simulated drive: give sim:NAME as likenew drives lists them, or sim:FILE.toml"
+        )));
+    }
+    let explained = Spec::parse(&text).and_then(|spec| spec.explain(read_file));
+    explained.map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn text(drive: &Explanation, sources: bool, width: usize) -> String {
+    let mut lines = vec![format!("{} ({})", drive.model, drive.technology)];
+    lines.push(format!(
+        "{}: {} in sectors of {}; {}",
+        drive.target,
+        amount(drive.capacity_bytes),
+        amount(drive.sector_bytes.into()),
+        drive.state
+    ));
+    let mut lines = wrapped(&lines, "", width);
+    lines.push(String::new());
+    lines.extend(diagram::draw(&drive.layers, width));
+    lines.push(String::new());
+    lines.push("How fast it can be at most, before use slows it down".into());
+    drive.ceilings.iter().for_each(|of| lines.extend(ceiling(of, width)));
+    lines.push(String::new());
+    lines.push("How long it takes".into());
+    let times: Vec<_> = drive.times.iter().map(|time| (time.name.clone(), time.value.to_string())).collect();
+    lines.extend(columns(&times, width));
+    lines.push(String::new());
+    let (count, assumed) = (drive.sources.len(), drive.parameters_assumed);
+    let hint = if sources { ":" } else { "; --sources lists all of them." };
+    lines.push(format!("{count} parameters, {assumed} of them assumed{hint}"));
+    if sources {
+        for sourced in &drive.sources {
+            lines.push(format!("  {} = {}", sourced.key, sourced.value));
+            lines.extend(wrapped(std::slice::from_ref(&sourced.source), "      ", width));
+        }
+    }
+    lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// What limits it, then every bound, that one marked.
+fn ceiling(of: &Ceiling, width: usize) -> Vec<String> {
+    let limit = of.limit();
+    let advertised = match (&of.advertised, of.advertised_share()) {
+        (Some(value), Some(share)) => format!(" (advertised: {value}, {:.0} % of that)", share * 100.0),
+        _ => String::new(),
+    };
+    let summary = format!("{}: {}, limited by {}{advertised}", of.of, limit.value, limit.by);
+    let mut lines = wrapped(&[summary], "  ", width);
+    let column = |texts: &dyn Fn(usize) -> usize| (0..of.bounds.len()).map(texts).max().unwrap_or(0);
+    let by_width = column(&|index| display_width(&of.bounds[index].by));
+    let value_width = column(&|index| display_width(&of.bounds[index].value.to_string()));
+    for bound in &of.bounds {
+        let mark = if bound == limit { "▶" } else { " " };
+        let how = &bound.how;
+        lines.push(format!("    {mark} {:by_width$}  {:>value_width$}  {how}", bound.by, bound.value));
+    }
+    lines
+}
+
+/// Names in one column, values in another.
+fn columns(rows: &[(String, String)], width: usize) -> Vec<String> {
+    /// Columns that most values fit into, with the gaps before them.
+    const VALUE: usize = 16;
+    let name_width = rows.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).min(width - VALUE);
+    let row = |(name, value): &(String, String)| format!("  {name:name_width$}  {value}");
+    rows.iter().map(row).collect()
+}
+
+fn wrapped(texts: &[String], indent: &str, width: usize) -> Vec<String> {
+    let continued = format!("{indent}  ");
+    let options = textwrap::Options::new(width).initial_indent(indent).subsequent_indent(&continued);
+    texts.iter().flat_map(|text| textwrap::wrap(text, &options)).map(|line| line.into_owned()).collect()
+}

@@ -1,0 +1,147 @@
+//! A drive's layers as boxes from top to bottom, joined where data passes.
+
+use likenew_core::units::rate;
+use likenew_sim::explain::explanation::{LayerBox, Picture};
+use likenew_sim::explain::value::Fact;
+use textwrap::core::display_width;
+
+/// More dies than this on a channel, or channels than fit a line, are not drawn: the title says how many there are.
+const DIES_MAX: u32 = 8;
+const CELL: usize = 4;
+
+/// Draws the layers in boxes of this width, 40 at least.
+pub(crate) fn draw(layers: &[LayerBox], width: usize) -> Vec<String> {
+    assert!(width >= 40, "a box of {width} columns has no room for its figures");
+    let middle = width / 2;
+    let mut lines = vec![centred("host", middle)];
+    for (index, layer) in layers.iter().enumerate() {
+        let last = index + 1 == layers.len();
+        lines.push(centred("│", middle));
+        lines.push(rule(&layer.name, '┌', '┐', '┴', middle, width));
+        lines.extend(
+            contents(layer, width - 4).into_iter().map(|line| format!("│ {} │", padded(&line, width - 4))),
+        );
+        lines.push(rule("", '└', '┘', if last { '─' } else { '┬' }, middle, width));
+    }
+    lines
+}
+
+/// What stands in a box of so many columns.
+fn contents(layer: &LayerBox, width: usize) -> Vec<String> {
+    let mut lines = wrap(&layer.says, width);
+    lines.extend(figures(&layer.facts, width));
+    lines.extend(layer.picture.iter().flat_map(|picture| drawn(picture, width)));
+    lines
+}
+
+/// Short figures in two columns, long ones on lines of their own.
+fn figures(facts: &[Fact], width: usize) -> Vec<String> {
+    let half = (width - 3) / 2;
+    let mut lines: Vec<String> = Vec::new();
+    let mut left: Option<String> = None;
+    for fact in facts {
+        let value = fact.value.to_string();
+        let room = half.checked_sub(display_width(&fact.name) + 2);
+        if room.is_none_or(|room| display_width(&value) > room) {
+            lines.extend(left.take());
+            lines.extend(wrap(&format!("{}: {value}", fact.name), width));
+            continue;
+        }
+        let gap = half - display_width(&fact.name) - display_width(&value);
+        let cell = format!("{}{}{value}", fact.name, " ".repeat(gap));
+        match left.take() {
+            None => left = Some(cell),
+            Some(first) => lines.push(format!("{first}   {cell}")),
+        }
+    }
+    lines.extend(left);
+    lines
+}
+
+fn drawn(picture: &Picture, width: usize) -> Vec<String> {
+    match picture {
+        Picture::Dies { channels, dies_per_channel } => dies(*channels, *dies_per_channel, width),
+        Picture::BytesPerSByAddress(rates) => vec![bars(rates)],
+    }
+}
+
+/// Each channel as a column of dies below its bus.
+fn dies(channels: u32, dies_per_channel: u32, width: usize) -> Vec<String> {
+    const TITLE: &str = "channel";
+    let columns = channels as usize;
+    if dies_per_channel > DIES_MAX || TITLE.len() + columns * CELL > width {
+        return Vec::new();
+    }
+    let row = |title: &str, cell: &dyn Fn(usize) -> String| {
+        let cells: String = (0..columns).map(|channel| format!("{:>CELL$}", cell(channel))).collect();
+        format!("{title:7}{cells}")
+    };
+    let mut lines = vec![row(TITLE, &|channel| channel.to_string())];
+    lines.extend((0..dies_per_channel).map(|_| row("", &|_| "■".into())));
+    lines
+}
+
+/// Rates as bars, the highest as a full block.
+fn bars(rates: &[f64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let highest = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let bar = |rate: &f64| BARS[((rate / highest * 8.0).ceil() as usize).clamp(1, 8) - 1];
+    let (first, last) = (rates.first().copied().unwrap_or(0.0), rates.last().copied().unwrap_or(0.0));
+    format!("by address: {} {} {}", rate(first), rates.iter().map(bar).collect::<String>(), rate(last))
+}
+
+/// The upper or lower edge of a box with its title, joined in the middle to what is beyond.
+fn rule(title: &str, from: char, to: char, joint: char, middle: usize, width: usize) -> String {
+    let title = if title.is_empty() { String::new() } else { format!(" {title} ") };
+    let mut line: Vec<char> = format!("{from}─{title}").chars().collect();
+    line.resize(width - 1, '─');
+    line.push(to);
+    // A long title keeps its letters.
+    if line[middle] == '─' {
+        line[middle] = joint;
+    }
+    line.into_iter().collect()
+}
+
+fn centred(text: &str, middle: usize) -> String {
+    format!("{}{text}", " ".repeat(middle - display_width(text) / 2))
+}
+
+fn padded(line: &str, width: usize) -> String {
+    format!("{line}{}", " ".repeat(width.saturating_sub(display_width(line))))
+}
+
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    textwrap::wrap(text, width).into_iter().map(|line| line.into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_sim::{Spec, catalog};
+
+    #[test]
+    fn every_drive_fits_its_boxes_at_any_width() {
+        for entry in catalog() {
+            let drive = Spec::parse(&format!("sim:{}", entry.name)).unwrap();
+            let layers = drive.explain(|_| unreachable!("no file is named")).unwrap().layers;
+            for width in [40, 61, 80, 100] {
+                let lines = draw(&layers, width);
+                assert!(lines.iter().all(|line| display_width(line) <= width), "{}", lines.join("\n"));
+                let boxed = lines.iter().filter(|line| line.starts_with(['│', '┌', '└']));
+                assert!(boxed.into_iter().all(|line| display_width(line) == width), "{}", lines.join("\n"));
+            }
+        }
+    }
+
+    #[test]
+    fn bars_stand_for_their_share_of_the_highest() {
+        assert_eq!(bars(&[80e6, 40e6, 10e6]), "by address: 80.0 MB/s █▄▁ 10.0 MB/s");
+    }
+
+    #[test]
+    fn dies_are_drawn_below_their_channels_unless_there_are_too_many() {
+        assert_eq!(dies(2, 1, 60), ["channel   0   1", "          ■   ■"]);
+        assert!(dies(64, 1, 60).is_empty() && dies(2, 64, 60).is_empty());
+    }
+}

@@ -1,0 +1,169 @@
+//! `likenew sim show`: simulated drives explained, and the list that names them.
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+fn show(target: &str) -> String {
+    Sandbox::new().run(&["sim", "show", target]).code(0).stdout()
+}
+
+fn json(target: &str) -> Value {
+    Sandbox::new().run(&["sim", "show", target, "--json", "-"]).code(0).json()
+}
+
+/// The titles of the boxes, from the host down.
+fn boxes(text: &str) -> Vec<&str> {
+    let edges = text.lines().filter_map(|line| line.strip_prefix("┌─ "));
+    edges.map(|edge| edge.split_once(" ─").expect("an edge goes on").0).collect()
+}
+
+fn named<'v>(list: &'v Value, key: &str, name: &str) -> &'v Value {
+    let found = list.as_array().unwrap().iter().find(|entry| entry[key] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {list:#}"))
+}
+
+#[test]
+fn a_flash_drive_is_drawn_from_link_to_dies() {
+    let text = show("intel-x25-m-80gb?state=used");
+    assert_eq!(
+        boxes(&text),
+        ["host link", "firmware", "write buffer", "translation layer: page map", "40 dies on 10 channels"]
+    );
+    for words in ["used: the first 100.0 % written", "7.3 %", "6.8 %", "tPROG", "900 µs", "limited by dies"]
+    {
+        assert!(text.contains(words), "no {words} in\n{text}");
+    }
+    assert_eq!(
+        text.lines().filter(|line| line.contains('■')).count(),
+        4,
+        "four dies on each channel:\n{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_disk_is_drawn_from_link_to_platters() {
+    let text = show("sim:wd-velociraptor");
+    assert_eq!(boxes(&text), ["host link", "firmware", "cache", "arm", "platters and zones"]);
+    for words in
+        ["10,000", "6.00 ms", "by address: ", "limited by platters", "(command + average seek + half a turn)"]
+    {
+        assert!(text.contains(words), "no {words} in\n{text}");
+    }
+}
+
+#[test]
+fn a_volume_and_a_fake_are_drawn_too() {
+    assert_eq!(
+        boxes(&show("cloud-gp2-100gib")),
+        ["host link", "bucket of credits", "throughput limit", "store"]
+    );
+    let fake = show("fake-stick-512gb");
+    assert_eq!(boxes(&fake)[0], "faults");
+    assert!(fake.contains("real capacity: 14.8 GiB") && fake.contains("477 GiB in sectors"), "{fake}");
+}
+
+#[test]
+fn json_has_the_same_as_data() {
+    let drive = json("intel-x25-m-80gb");
+    assert_eq!(drive["target"], "sim:intel-x25-m-80gb");
+    assert_eq!(drive["kind"], "flash");
+    let dies = named(&drive["layers"], "name", "40 dies on 10 channels");
+    let program = named(&dies["facts"], "name", "tPROG");
+    assert_eq!(
+        (&program["value"], &program["unit"], &program["text"]),
+        (&900_000.into(), &"ns".into(), &"900 µs".into())
+    );
+    assert_eq!(dies["picture"]["dies"]["channels"], 10);
+    let write = named(&drive["ceilings"], "of", "sequential write");
+    // 19 dies program 4096 bytes after they have crossed a bus of 40 MB/s with their 218 spare bytes.
+    let ceiling = 19.0 * 4096.0 / (900e-6 + (4096.0 + 218.0) / 40e6);
+    assert!((write["value"].as_f64().unwrap() / ceiling - 1.0).abs() < 1e-6, "{write}");
+    assert_eq!((&write["limited_by"], &write["advertised"]), (&"dies".into(), &70_000_000.0.into()));
+    let sources = drive["sources"].as_array().unwrap();
+    let assumed =
+        sources.iter().filter(|sourced| sourced["source"].as_str().unwrap().contains("assumed")).count();
+    assert_eq!(drive["parameters_assumed"], assumed);
+}
+
+#[test]
+fn ceilings_of_a_volume_depend_on_its_bucket() {
+    for (state, iops) in [("new", 3000.0), ("used", 300.0)] {
+        let drive = json(&format!("cloud-gp2-100gib?state={state}"));
+        let read = named(&drive["ceilings"], "of", "random 4 KiB read");
+        assert_eq!((&read["value"], &read["limited_by"]), (&iops.into(), &"credits".into()));
+    }
+    let drive = json("cloud-gp2-100gib");
+    assert_eq!(
+        named(&drive["times"], "name", "a full bucket lasts, at the burst rate")["value"],
+        2_000_000_000_000u64
+    );
+}
+
+#[test]
+fn sources_are_listed_on_demand() {
+    let sandbox = Sandbox::new();
+    let text = sandbox.run(&["sim", "show", "tiny-flash", "--sources"]).code(0).stdout();
+    assert!(
+        text.contains("nand.program_ns = 900000") && text.contains("MT29F16G08MAA data sheet, tPROG typical"),
+        "{text}"
+    );
+    assert!(!show("tiny-flash").contains("nand.program_ns"));
+}
+
+#[test]
+fn every_drive_that_is_listed_can_be_shown() {
+    let sandbox = Sandbox::new();
+    let list = sandbox.run(&["drives", "--json", "-"]).code(0).json();
+    for drive in list["simulated"].as_array().unwrap() {
+        let target = drive["target"].as_str().unwrap();
+        let shown = sandbox.run(&["sim", "show", target, "--json", "-"]).code(0).json();
+        assert_eq!(shown["capacity_bytes"], drive["capacity_bytes"], "{target}");
+        assert_eq!(shown["kind"], drive["kind"], "{target}");
+    }
+}
+
+#[test]
+fn a_file_is_shown_like_a_drive_of_the_catalogue() {
+    let sandbox = Sandbox::new();
+    let text = include_str!("../../../../catalog/tiny-flash.toml")
+        .replace("channels = { value = 4,", "channels = { value = 2,");
+    let text = text.replace("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 288");
+    std::fs::write(sandbox.work().join("mine.toml"), text).unwrap();
+    sandbox.run(&["sim", "show", "mine.toml"]).code(0).says("8 dies on 2 channels");
+    sandbox.run(&["sim", "show", "sim:./mine.toml?state=used"]).code(0).says("sim:./mine.toml?state=used");
+}
+
+#[test]
+fn what_can_not_be_shown_is_explained() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work().join("broken.toml"), "kind = \"tape\"").unwrap();
+    for (target, words) in [
+        ("tiny-flsh", "did you mean tiny-flash"),
+        ("sim:", "there is no drive"),
+        ("tiny-flash?state=old", "state=used"),
+        ("/dev/null", "is no simulated drive"),
+        ("missing.toml", "could not read the simulated drive missing.toml"),
+        ("broken.toml", "broken.toml:1: kind is \"tape\""),
+    ] {
+        sandbox.run(&["sim", "show", target]).code(2).says(words);
+    }
+    sandbox.run(&["sim"]).code(2).says("show");
+    sandbox.run(&["sim", "show"]).code(2).says("TARGET");
+}
+
+#[test]
+fn drives_are_listed_by_kind() {
+    let text = Sandbox::new().run(&["drives"]).code(0).stdout();
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words} in\n{text}"));
+    let order = [
+        "Flash",
+        "sim:tiny-flash",
+        "Hard disks",
+        "sim:wd6400aaks",
+        "Network volumes",
+        "sim:cloud-gp2-100gib",
+    ];
+    assert!(order.map(at).is_sorted(), "{text}");
+}

@@ -1,0 +1,136 @@
+//! A hard disk explained.
+
+use likenew_core::units::Nanos;
+
+use super::explanation::{Bound, Ceiling, LayerBox, Picture};
+use super::flash::link;
+use super::value::{Fact, Value};
+use super::{Parts, RANDOM_READ, SEQUENTIAL_READ, SEQUENTIAL_WRITE};
+use crate::disk::disk_parameters::DiskParameters;
+use crate::disk::platters::Platters;
+use crate::disk::shingles::ShingleParameters;
+use crate::timeline::transfer_time;
+
+/// Parts of the address space whose rates are shown.
+const PARTS: u64 = 32;
+
+pub(super) fn explain(disk: &DiskParameters, state: &str) -> Parts {
+    let platters = Platters::new(disk.platters);
+    let whole = Nanos(platters.place(platters.sectors() - 1).end);
+    let bytes = platters.sectors() * u64::from(disk.platters.sector_bytes);
+    let passing = whole.max(transfer_time(bytes, disk.link.bytes_per_s));
+    let access = disk.command + disk.read_seek.average + Nanos(disk.platters.turn.0 / 2);
+    let mut layers = vec![link(&disk.link), firmware(disk), cache(disk)];
+    layers.extend(disk.shingles.as_ref().map(|shingles| shingled(shingles, disk.platters.sector_bytes)));
+    layers.extend([arm(disk), surface(disk, &platters, whole)]);
+    let times = vec![
+        Fact::new("a random read, alone (command + average seek + half a turn)", Value::Span(access)),
+        Fact::new(
+            "a random write past the cache, alone",
+            Value::Span(disk.command + disk.write_seek.average + Nanos(disk.platters.turn.0 / 2)),
+        ),
+        Fact::new("reading it all in order", Value::Span(passing)),
+        Fact::new("writing it all in order", Value::Span(passing)),
+    ];
+    Parts { state: state.into(), layers, ceilings: ceilings(disk, access), times }
+}
+
+fn firmware(disk: &DiskParameters) -> LayerBox {
+    let facts =
+        vec![Fact::new("command", Value::Span(disk.command)), Fact::new("TRIM", Value::text("is ignored"))];
+    LayerBox::new("firmware", "Handles one command at a time.", facts)
+}
+
+fn cache(disk: &DiskParameters) -> LayerBox {
+    let facts = vec![
+        Fact::new("memory for reads and writes", Value::Bytes(disk.memory_bytes)),
+        Fact::new("reads ahead", Value::Bytes(disk.segment_bytes)),
+        Fact::new("places it remembers", Value::Count(disk.segments.into())),
+        Fact::new("writes", Value::Bytes(disk.write_cache_bytes)),
+        Fact::new("separate writes", Value::Count(disk.write_cache_extents.into())),
+    ];
+    let says = if disk.write_cache_bytes == 0 {
+        "Keeps what the head reads after a request; writes go to the platters."
+    } else {
+        "Keeps what the head reads after a request; takes writes at once and puts them away in the order of the shortest way."
+    };
+    LayerBox::new("cache", says, facts)
+}
+
+fn shingled(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
+    let bytes = |sectors: u64| Value::Bytes(sectors * u64::from(sector_bytes));
+    let facts = vec![
+        Fact::new("persistent cache", bytes(shingles.log_sectors)),
+        Fact::new("pieces it can tell apart", Value::Count(shingles.map_entries.into())),
+        Fact::new("band", bytes(shingles.band_sectors)),
+        Fact::new(
+            "cleans",
+            Value::text(format!("after {} without I/O, or when it is full", shingles.idle_after)),
+        ),
+    ];
+    let says = "Tracks overlap, so a band is written as a whole. What fills no band goes to the persistent cache and is merged later.";
+    LayerBox::new("shingles", says, facts)
+}
+
+fn arm(disk: &DiskParameters) -> LayerBox {
+    let facts = vec![
+        Fact::new("seek to the next track, to read", Value::Span(disk.read_seek.track)),
+        Fact::new("to write", Value::Span(disk.write_seek.track)),
+        Fact::new("average seek, to read", Value::Span(disk.read_seek.average)),
+        Fact::new("to write", Value::Span(disk.write_seek.average)),
+        Fact::new("full stroke, to read", Value::Span(disk.read_seek.full)),
+        Fact::new("to write", Value::Span(disk.write_seek.full)),
+        Fact::new("change of head", Value::Span(disk.head_switch)),
+    ];
+    LayerBox::new(
+        "arm",
+        "Serves first what it can start soonest, turning of the platters included, and gives credit for waiting.",
+        facts,
+    )
+}
+
+fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox {
+    let turn = disk.platters.turn;
+    let bytes = (platters.sectors() * u64::from(disk.platters.sector_bytes)) as f64;
+    let facts = vec![
+        Fact::new("turns a minute", Value::Count((60e9 / turn.0 as f64).round() as u64)),
+        Fact::new("one turn", Value::Span(turn)),
+        Fact::new("heads", Value::Count(disk.platters.heads.into())),
+        Fact::new("cylinders", Value::Count(platters.cylinders().into())),
+        Fact::new("zones", Value::Count(disk.platters.zones.into())),
+        Fact::new("outer edge", Value::BytesPerSecond(disk.platters.outer_bytes_per_s as f64)),
+        Fact::new("inner edge", Value::BytesPerSecond(disk.platters.inner_bytes_per_s as f64)),
+        Fact::new("mean over all addresses", Value::BytesPerSecond(bytes / whole.as_secs_f64())),
+    ];
+    let says = "The first addresses are at the outer edge, where a track holds most.";
+    let picture = Picture::BytesPerSByAddress(rates(disk, platters));
+    LayerBox { picture: Some(picture), ..LayerBox::new("platters and zones", says, facts) }
+}
+
+/// Mean rates of equal parts of the address space.
+fn rates(disk: &DiskParameters, platters: &Platters) -> Vec<f64> {
+    let parts = PARTS.min(platters.sectors());
+    let at = |part: u64| (u128::from(platters.sectors()) * u128::from(part) / u128::from(parts)) as u64;
+    let rate = |part: u64| {
+        let (from, to) = (at(part), at(part + 1));
+        let span = platters.place(to - 1).end - platters.place(from).start;
+        ((to - from) * u64::from(disk.platters.sector_bytes)) as f64 / Nanos(span).as_secs_f64()
+    };
+    (0..parts).map(rate).collect()
+}
+
+fn ceilings(disk: &DiskParameters, access: Nanos) -> Vec<Ceiling> {
+    let wire = Bound::new("host link", "its rate", Value::BytesPerSecond(disk.link.bytes_per_s as f64));
+    let outer = Value::BytesPerSecond(disk.platters.outer_bytes_per_s as f64);
+    let medium = Bound::new("platters", "the outer edge", outer);
+    let alone = Bound::new(
+        "arm",
+        format!("1 / {access}, one at a time"),
+        Value::PerSecond(1.0 / access.as_secs_f64()),
+    );
+    vec![
+        Ceiling::new(SEQUENTIAL_READ, vec![wire.clone(), medium.clone()]),
+        Ceiling::new(SEQUENTIAL_WRITE, vec![wire, medium]),
+        Ceiling::new(RANDOM_READ, vec![super::flash::link_iops(&disk.link), alone]),
+    ]
+}

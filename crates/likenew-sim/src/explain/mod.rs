@@ -1,0 +1,87 @@
+//! What a drive is made of and what follows from it, in words and figures, without making the drive.
+
+pub(crate) mod cluster_map;
+pub(crate) mod compressing_map;
+mod disk;
+pub mod explanation;
+mod flash;
+pub(crate) mod page_map;
+pub mod value;
+mod volume;
+
+use crate::facts;
+use crate::make;
+use crate::model::{Advertised, Mechanism, Model};
+use crate::spec::Spec;
+use explanation::{Ceiling, Explanation, LayerBox};
+use value::{Fact, Value};
+
+/// What a kind of drive has to say of itself.
+struct Parts {
+    state: String,
+    layers: Vec<LayerBox>,
+    ceilings: Vec<Ceiling>,
+    times: Vec<Fact>,
+}
+
+/// Explains the drive that a spec asks for.
+pub(crate) fn explain(spec: &Spec, model: &Model) -> Explanation {
+    let mut parts = match &model.mechanism {
+        Mechanism::Flash(flash) => flash::explain(flash, facts::flash_state(spec, flash), spec),
+        Mechanism::Disk(disk) => {
+            disk::explain(&make::with_cache(spec, *disk), &facts::disk_state(spec, disk))
+        }
+        Mechanism::Volume(volume) => volume::explain(volume, spec),
+    };
+    if let Some(faults) = &model.faults {
+        let facts = faults.describe().into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
+        let says = "What is wrong with this drive, whatever it is made of.";
+        parts.layers.insert(0, LayerBox::new("faults", says, facts.collect()));
+    }
+    let limit = |of: &str| parts.ceilings.iter().find(|ceiling| ceiling.of == of).map(Ceiling::limit);
+    for (name, of) in
+        [("reading it all in order", SEQUENTIAL_READ), ("writing it all in order", SEQUENTIAL_WRITE)]
+    {
+        if let Some(Value::BytesPerSecond(rate)) = limit(of).map(|bound| bound.value.clone())
+            && !parts.times.iter().any(|time| time.name == name)
+        {
+            parts.times.push(Fact::new(name, Value::seconds(model.capacity_bytes as f64 / rate)));
+        }
+    }
+    parts
+        .ceilings
+        .iter_mut()
+        .for_each(|ceiling| ceiling.advertised = advertised(&model.advertised, ceiling.of));
+    Explanation {
+        target: spec.text.clone(),
+        kind: model.mechanism.kind(),
+        model: model.model.clone(),
+        technology: model.technology.clone(),
+        capacity_bytes: model.capacity_bytes,
+        sector_bytes: model.sector_bytes,
+        state: parts.state,
+        layers: parts.layers,
+        ceilings: parts.ceilings,
+        times: parts.times,
+        parameters_assumed: model.sources.iter().filter(|sourced| sourced.is_assumed()).count(),
+        sources: model.sources.clone(),
+    }
+}
+
+const SEQUENTIAL_READ: &str = "sequential read";
+const SEQUENTIAL_WRITE: &str = "sequential write";
+const RANDOM_READ: &str = "random 4 KiB read";
+const RANDOM_WRITE: &str = "random 4 KiB write";
+
+/// What is said of a new drive.
+fn advertised(advertised: &Advertised, of: &str) -> Option<Value> {
+    let rate = |bytes_per_s: Option<u64>| bytes_per_s.map(|rate| Value::BytesPerSecond(rate as f64));
+    let iops = |iops: Option<u64>| iops.map(|iops| Value::PerSecond(iops as f64));
+    match of {
+        SEQUENTIAL_READ => rate(advertised.read_bytes_per_s),
+        SEQUENTIAL_WRITE => rate(advertised.write_bytes_per_s),
+        RANDOM_READ => iops(advertised.random_read_iops),
+        RANDOM_WRITE => iops(advertised.random_write_iops),
+        _ => None,
+    }
+}

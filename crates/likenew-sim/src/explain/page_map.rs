@@ -1,0 +1,58 @@
+//! What a page map is, and what its collection costs.
+
+use super::explanation::LayerBox;
+use super::flash::work_time;
+use super::value::{Fact, Value};
+use crate::flash::page_map::PageMapParameters;
+use crate::flash::translation_layer::Work;
+use crate::model::FlashModel;
+
+/// The layer, with the time of one collection.
+pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> LayerBox {
+    let flash = page_map.flash;
+    let page_bytes = u64::from(model.parameters.page_bytes);
+    let block_bytes = u64::from(flash.pages_per_block) * page_bytes;
+    let kept = u64::from(flash.dies) * u64::from(page_map.free_blocks_min) * u64::from(flash.pages_per_block);
+    let spare = flash.pages().saturating_sub(kept + u64::from(flash.user_pages));
+    let mut facts = vec![
+        Fact::new("page of the map", Value::Bytes(page_bytes)),
+        Fact::new("pages mapped", Value::Count(flash.user_pages.into())),
+        Fact::new("erase block", Value::Bytes(block_bytes)),
+        Fact::new("erase blocks", Value::Count(flash.blocks().into())),
+        Fact::new("kept erased on each die", blocks(page_map.free_blocks_min)),
+        Fact::new("spare beside those", Value::Share(spare as f64 / f64::from(flash.user_pages))),
+        Fact::new(
+            "collects in idle time",
+            match page_map.idle_free_blocks {
+                0 => Value::text("no"),
+                count => Value::text(format!("until {count} blocks of each die are erased")),
+            },
+        ),
+    ];
+    for (name, valid) in [("erasing an empty block", 0.0), ("collecting a half valid one", 0.5)] {
+        let work = collection(page_map, valid);
+        facts.push(Fact::new(name, Value::Span(work_time(&model.parameters.nand, &work))));
+    }
+    let says = "Any page may be anywhere. A die that runs short of erased blocks moves the valid pages out of its emptiest \
+                one and erases it.";
+    LayerBox::new("translation layer: page map", says, facts)
+}
+
+/// What collecting a block takes of which a share is valid, at random pages.
+fn collection(page_map: &PageMapParameters, valid: f64) -> Work {
+    let flash = page_map.flash;
+    let pages = f64::from(flash.pages_per_block) * valid;
+    let rows = f64::from(flash.pages_per_block) / f64::from(flash.row_pages);
+    let touched = rows * (1.0 - (1.0 - valid).powi(flash.row_pages as i32));
+    Work {
+        rows: touched.round() as u32,
+        moved: pages.round() as u32,
+        programs: (pages / f64::from(flash.unit_pages)).ceil() as u32,
+        erases: 1,
+        ..Work::NONE
+    }
+}
+
+fn blocks(count: u32) -> Value {
+    Value::text(if count == 1 { "1 block".into() } else { format!("{count} blocks") })
+}

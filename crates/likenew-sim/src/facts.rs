@@ -1,0 +1,148 @@
+//! What a report says of a simulated drive.
+
+use likenew_core::units::{Nanos, amount, rate};
+
+use crate::disk::disk_parameters::DiskParameters;
+use crate::make::{OVERWRITE_BYTES, past, with_cache, with_trim};
+use crate::model::{FlashModel, Mechanism, Model};
+use crate::spec::Spec;
+use crate::state::{Past, State};
+use crate::volume::volume_parameters::VolumeParameters;
+
+type Facts = Vec<(String, String)>;
+
+/// Everything that a reader of a report should know of the drive that a spec asks for.
+pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
+    let mut facts = vec![fact("technology", &model.technology)];
+    facts.extend(match &model.mechanism {
+        Mechanism::Flash(flash) => flash_facts(spec, flash),
+        Mechanism::Disk(disk) => disk_facts(spec, &with_cache(spec, *disk), model.sector_bytes),
+        Mechanism::Volume(volume) => {
+            let trims = spec.trim.unwrap_or(volume.trims);
+            volume_facts(&VolumeParameters { trims, ..*volume }, spec.state)
+        }
+    });
+    if let Some(faults) = &model.faults {
+        let described = faults.describe().into_iter();
+        facts.extend(described.map(|(name, value)| fact(&format!("fault: {name}"), value)));
+    }
+    facts
+}
+
+/// What limits the trust in what is measured on it.
+pub(crate) fn caveat(model: &Model) -> String {
+    let assumed = model.sources.iter().filter(|sourced| sourced.is_assumed()).count();
+    format!(
+        "This drive is simulated (assumed parameters: {assumed} of {}), and no number measured here comes from a real one.",
+        model.sources.len()
+    )
+}
+
+/// What a flash drive has been through, in words.
+pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
+    let Past { fill, overwritten_share, age } = past(spec, flash);
+    let held = match (spec.state, fill > 0.0) {
+        (State::New, false) => "new: erased, nothing written".into(),
+        (State::New, true) => format!("new, then the first {} written once in order", percent(fill)),
+        (State::Used, _) => format!(
+            "used: the first {} written once in order, then {} of that overwritten at random in units of {}, without TRIM",
+            percent(fill),
+            percent(overwritten_share),
+            amount(u64::from(flash.parameters.page_bytes))
+        ),
+    };
+    if age > Nanos::ZERO { format!("{held}; all of that {age} ago") } else { held }
+}
+
+/// What a disk has been through, in words.
+pub(crate) fn disk_state(spec: &Spec, disk: &DiskParameters) -> String {
+    match (spec.state, disk.shingles) {
+        (State::New, None) => "new".into(),
+        (State::New, Some(_)) => "new: the persistent cache is empty".into(),
+        (State::Used, None) => {
+            "used: nothing in a disk slows down by use, so it is the same as a new one".into()
+        }
+        (State::Used, Some(_)) => format!(
+            "used: writes of {} at random over the first {} have filled the persistent cache",
+            amount(OVERWRITE_BYTES),
+            percent(spec.fill.unwrap_or(1.0))
+        ),
+    }
+}
+
+/// What a volume has been through, in words.
+pub(crate) fn volume_state(state: State) -> &'static str {
+    match state {
+        State::New => "new: the bucket of credits is full",
+        State::Used => "used: the bucket of credits is empty",
+    }
+}
+
+fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
+    let parameters = with_trim(spec, flash.parameters);
+    let (division, nand) = (flash.flash, parameters.nand);
+    let user = f64::from(division.user_pages) * f64::from(parameters.page_bytes);
+    let physical = flash.physical_bytes as f64;
+    let page = u64::from(parameters.page_bytes);
+    let mut facts = vec![
+        fact("state", flash_state(spec, flash)),
+        fact("flash", amount(flash.physical_bytes)),
+        fact("over-provisioning (T − U)/U", percent((physical - user) / user)),
+        fact("spare share (T − U)/T", percent((physical - user) / physical)),
+        fact("channels × dies", format!("{} × {}", nand.channels, nand.dies_per_channel)),
+        fact("page of the map", amount(page)),
+        fact("erase block", amount(u64::from(division.pages_per_block) * page)),
+        fact("write buffer", amount(u64::from(parameters.buffer_pages) * page)),
+        fact("command slots", parameters.link.command_slots.to_string()),
+        fact("TRIM", parameters.trim.describe()),
+    ];
+    facts.extend(flash.layer.summary(page).map(|summary| fact("map", summary)));
+    facts
+}
+
+fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {
+    let turns_per_minute = 60e9 / disk.platters.turn.0 as f64;
+    let write_cache = match (disk.write_cache_bytes, spec.cache) {
+        (0, Some(_)) => "off".into(),
+        (0, None) => "none".into(),
+        (bytes, _) => format!("on, {}", amount(bytes)),
+    };
+    let mut facts = vec![
+        fact("state", disk_state(spec, disk)),
+        fact("rotation", format!("{turns_per_minute:.0} turns a minute")),
+        fact("heads", disk.platters.heads.to_string()),
+        fact("average seek", disk.read_seek.average.to_string()),
+        fact("write cache", write_cache),
+        fact("command slots", disk.link.command_slots.to_string()),
+        fact("TRIM", "is ignored"),
+    ];
+    if let Some(shingles) = disk.shingles {
+        let bytes = |sectors: u64| amount(sectors * u64::from(sector_bytes));
+        facts.push(fact("persistent cache", bytes(shingles.log_sectors)));
+        facts.push(fact("shingled band", bytes(shingles.band_sectors)));
+    }
+    facts
+}
+
+fn volume_facts(volume: &VolumeParameters, state: State) -> Facts {
+    let credits = volume.credits;
+    vec![
+        fact("state", volume_state(state)),
+        fact("baseline", format!("{} I/Os a second", credits.baseline_iops)),
+        fact("burst", format!("{} I/Os a second", credits.iops_max())),
+        fact("credits", credits.credits_max.to_string()),
+        fact("counted as one I/O", format!("up to {}", amount(volume.counting.io_bytes))),
+        fact("throughput limit", rate(volume.bytes_per_s as f64)),
+        fact("latency", format!("{} (median)", volume.latency.median)),
+        fact("command slots", volume.link.command_slots.to_string()),
+        fact("TRIM", if volume.trims { "works at once" } else { "is ignored" }),
+    ]
+}
+
+fn fact(name: &str, value: impl Into<String>) -> (String, String) {
+    (name.to_owned(), value.into())
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

@@ -1,0 +1,84 @@
+//! What is wrong with a drive.
+
+use std::ops::Range;
+
+use likenew_core::units::{Nanos, amount};
+
+/// What is wrong with a drive. Addresses are those that the host uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FaultParameters {
+    /// Bytes that are really there; addresses beyond go round onto them, as `f3probe` of f3 names *wraparound* among the
+    /// kinds of counterfeit flash.
+    pub real_capacity_bytes: Option<u64>,
+    /// Reads that touch these bytes end in the medium's error, after all retries.
+    pub unreadable: Vec<Range<u64>>,
+    /// Reads that touch these bytes take retries, from 1 to `retries_max`, each number equally often.
+    pub slow: Vec<Range<u64>>,
+    /// The time of one retry.
+    pub retry: Nanos,
+    /// Retries before the drive gives up.
+    pub retries_max: u32,
+    /// After so many bytes written, writes and TRIM end in the medium's error.
+    pub read_only_after_bytes: Option<u64>,
+    /// When the drive stops for a while.
+    pub stall: Option<StallParameters>,
+}
+
+/// When a drive stops for a while: it takes nothing and answers nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StallParameters {
+    /// Each time that it was given so many I/Os.
+    pub every_ios: Option<u64>,
+    /// Each time that its clock reaches a multiple of this.
+    pub every: Option<Nanos>,
+    /// For how long.
+    pub span: Nanos,
+}
+
+impl FaultParameters {
+    /// What is wrong, for people, as name and value.
+    pub fn describe(&self) -> Vec<(&'static str, String)> {
+        let mut facts = Vec::new();
+        if let Some(bytes) = self.real_capacity_bytes {
+            facts.push(("real capacity", format!("{}: addresses beyond go round onto it", amount(bytes))));
+        }
+        let (retry, retries) = (self.retry, self.retries_max);
+        if !self.unreadable.is_empty() {
+            let what = format!(
+                "{}: reads end in an error after {retries} retries of {retry}",
+                spell(&self.unreadable)
+            );
+            facts.push(("unreadable", what));
+        }
+        if !self.slow.is_empty() {
+            let what = format!("{}: reads take 1 to {retries} retries of {retry}", spell(&self.slow));
+            facts.push(("slow", what));
+        }
+        if let Some(bytes) = self.read_only_after_bytes {
+            facts.push(("read-only", format!("after {} written", amount(bytes))));
+        }
+        if let Some(stall) = self.stall {
+            facts.push(("stalls", stall.describe()));
+        }
+        facts
+    }
+}
+
+impl StallParameters {
+    fn describe(&self) -> String {
+        let ios = self.every_ios.map(|ios| format!("every {ios} I/Os"));
+        let span = self.every.map(|every| format!("every {every}"));
+        let when: Vec<String> = ios.into_iter().chain(span).collect();
+        format!("{} for {}", when.join(" and "), self.span)
+    }
+}
+
+/// The first of them, and how many more there are.
+fn spell(ranges: &[Range<u64>]) -> String {
+    let Some(first) = ranges.first() else { return String::new() };
+    let more = match ranges.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{} at {}{more}", amount(first.end - first.start), amount(first.start))
+}

@@ -1,0 +1,269 @@
+//! A drive with faults: another mechanism, and what goes wrong between it and the host.
+//!
+//! The mechanism inside stays as it is and keeps its own time; faults change which of its addresses is meant, how an I/O
+//! ends, and how much later. Retries of several I/Os come one after the other. An I/O that goes round the end of what is
+//! really there is done in parts, one after the other.
+
+use std::ops::Range;
+
+use likenew_core::drive::Accounting;
+use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::target::Health;
+use likenew_core::units::Nanos;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+use super::fault_parameters::FaultParameters;
+use crate::device::{Device, NO_IO};
+use crate::event_queue::EventQueue;
+use crate::timeline::{Timeline, times};
+
+/// All drives with the same faults have them at the same I/Os.
+const SEED: u64 = 1;
+
+/// EIO, the medium's error.
+const MEDIUM_ERROR: Outcome = Outcome::Error(5);
+
+/// A drive that is asked to write and may only be read answers after this (assumed: a command without data).
+const REFUSAL: Nanos = Nanos::from_micros(100);
+
+#[derive(Clone, Copy)]
+enum Event {
+    /// The stall in which the I/O in this slot was given is over.
+    Begin(u32),
+    /// The I/O in this slot ends, unless the drive stalls.
+    End(u32, Outcome),
+}
+
+/// An accepted I/O.
+#[derive(Clone, Copy)]
+struct Request {
+    io: Io,
+    /// Bytes that were not given to the mechanism yet.
+    left: u32,
+    retries: u32,
+    outcome: Outcome,
+}
+
+/// What a drive that is saved holds.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Saved {
+    ios: u64,
+    bytes_written: u64,
+    pub(crate) inner: Vec<u8>,
+}
+
+/// The drive.
+pub(crate) struct Faulty {
+    parameters: FaultParameters,
+    inner: Box<dyn Device>,
+    inner_done: Vec<Completion>,
+    events: EventQueue<Event>,
+    /// By slot.
+    requests: Vec<Request>,
+    /// The bytes of the host's I/Os, by slot, where the mechanism keeps data.
+    data: Vec<Vec<u8>>,
+    random: Xoshiro256PlusPlus,
+    retrying: Timeline,
+    ios: u64,
+    bytes_written: u64,
+    /// The end of the last stall that a number of I/Os brought about.
+    stalled_until: Nanos,
+}
+
+impl Faulty {
+    /// A drive with these faults around a mechanism that has the real capacity, if that is one of them.
+    pub(crate) fn new(parameters: FaultParameters, inner: Box<dyn Device>, saved: Option<&Saved>) -> Self {
+        Self {
+            parameters,
+            inner,
+            inner_done: Vec::new(),
+            events: EventQueue::new(),
+            requests: Vec::new(),
+            data: Vec::new(),
+            random: Xoshiro256PlusPlus::seed_from_u64(SEED),
+            retrying: Timeline::default(),
+            ios: saved.map_or(0, |saved| saved.ios),
+            bytes_written: saved.map_or(0, |saved| saved.bytes_written),
+            stalled_until: Nanos::ZERO,
+        }
+    }
+
+    /// What a drive with faults held when it was saved.
+    ///
+    /// # Errors
+    /// A sentence, if these bytes are no such drive.
+    pub(crate) fn unpack(state: &[u8]) -> Result<Saved, String> {
+        postcard::from_bytes(state)
+            .map_err(|error| format!("it holds no such drive ({error}): save it again"))
+    }
+
+    /// When the stall ends that the drive is in, if it is in one.
+    fn stall_end(&self, now: Nanos) -> Option<Nanos> {
+        let stall = self.parameters.stall?;
+        let periodic = stall.every.map_or(Nanos::ZERO, |every| {
+            let last = now.0 - now.0 % every.0;
+            if last == 0 { Nanos::ZERO } else { Nanos(last) + stall.span }
+        });
+        Some(periodic.max(self.stalled_until)).filter(|end| *end > now)
+    }
+
+    fn begin(&mut self, slot: u32, now: Nanos) {
+        if let Some(end) = self.stall_end(now) {
+            return self.events.push(end, Event::Begin(slot));
+        }
+        let io = self.requests[slot as usize].io;
+        match io.op {
+            Op::Read => self.look_for_bad_places(slot, &io),
+            Op::Write | Op::Trim if self.is_read_only(&io) => {
+                return self.events.push(now + REFUSAL, Event::End(slot, MEDIUM_ERROR));
+            }
+            Op::Write => self.bytes_written += u64::from(io.length),
+            Op::Trim | Op::Flush => {}
+        }
+        self.hand_over(slot, now);
+    }
+
+    fn look_for_bad_places(&mut self, slot: u32, io: &Io) {
+        let (unreadable, slow) =
+            (touches(&self.parameters.unreadable, io), touches(&self.parameters.slow, io));
+        let request = &mut self.requests[slot as usize];
+        if unreadable {
+            (request.retries, request.outcome) = (self.parameters.retries_max, MEDIUM_ERROR);
+        } else if slow {
+            request.retries = self.random.random_range(1..=self.parameters.retries_max);
+        }
+    }
+
+    fn is_read_only(&self, io: &Io) -> bool {
+        let writes = if io.op == Op::Write { u64::from(io.length) } else { 0 };
+        self.parameters.read_only_after_bytes.is_some_and(|limit| self.bytes_written + writes > limit)
+    }
+
+    /// Gives the mechanism what is left of an I/O, up to the end of what is really there.
+    fn hand_over(&mut self, slot: u32, now: Nanos) {
+        let Request { io, left, .. } = &mut self.requests[slot as usize];
+        let mut part = Io { offset: io.offset + u64::from(io.length - *left), length: *left, ..*io };
+        if let Some(real) = self.parameters.real_capacity_bytes {
+            part.offset %= real;
+            part.length = u64::from(part.length).min(real - part.offset) as u32;
+        }
+        let start = (io.length - *left) as usize;
+        *left -= part.length;
+        if self.inner.keeps_data() {
+            let bytes = &self.data[slot as usize][start..start + part.length as usize];
+            self.inner.data(part.slot).clear();
+            self.inner.data(part.slot).extend_from_slice(bytes);
+        }
+        self.inner.accept(&part, now);
+    }
+
+    /// The mechanism has done a part of an I/O.
+    fn part_done(&mut self, part: Completion, done: &mut Vec<Completion>) {
+        let Completion { slot: Slot(slot), at, outcome } = part;
+        let request = &mut self.requests[slot as usize];
+        if request.outcome == Outcome::Done {
+            request.outcome = outcome;
+        }
+        let Request { io, left, retries, outcome } = *request;
+        if self.inner.keeps_data() && io.op == Op::Read {
+            let bytes = self.inner.data(Slot(slot));
+            let end = (io.length - left) as usize;
+            self.data[slot as usize][end - bytes.len()..end].copy_from_slice(bytes);
+        }
+        if left > 0 {
+            self.hand_over(slot, at);
+        } else if retries > 0 {
+            let ready = self.retrying.reserve(at, times(self.parameters.retry, retries));
+            self.events.push(ready, Event::End(slot, outcome));
+        } else {
+            self.end(slot, outcome, at, done);
+        }
+    }
+
+    fn end(&mut self, slot: u32, outcome: Outcome, now: Nanos, done: &mut Vec<Completion>) {
+        match self.stall_end(now) {
+            Some(end) => self.events.push(end, Event::End(slot, outcome)),
+            None => done.push(Completion { slot: Slot(slot), at: now, outcome }),
+        }
+    }
+}
+
+impl Device for Faulty {
+    fn announce_slots(&mut self, count: u32) {
+        self.inner.announce_slots(count);
+        let empty = Request { io: NO_IO, left: 0, retries: 0, outcome: Outcome::Done };
+        let count = self.requests.len().max(count as usize);
+        self.requests.resize(count, empty);
+    }
+
+    fn accept(&mut self, io: &Io, now: Nanos) {
+        self.requests[io.slot.index()] =
+            Request { io: *io, left: io.length, retries: 0, outcome: Outcome::Done };
+        self.ios += 1;
+        if let Some(stall) = self.parameters.stall
+            && stall.every_ios.is_some_and(|every| self.ios.is_multiple_of(every))
+        {
+            self.stalled_until = now + stall.span;
+        }
+        self.begin(io.slot.0, now);
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        [self.inner.next_at(), self.events.next_at()].into_iter().flatten().min()
+    }
+
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        let next = self.next_at().expect("a drive steps only when something is to happen");
+        if self.inner.next_at() == Some(next) {
+            let mut parts = std::mem::take(&mut self.inner_done);
+            self.inner.step(&mut parts);
+            parts.drain(..).for_each(|part| self.part_done(part, done));
+            self.inner_done = parts;
+            return;
+        }
+        match self.events.pop().expect("it is one of the two") {
+            (now, Event::Begin(slot)) => self.begin(slot, now),
+            (now, Event::End(slot, outcome)) => self.end(slot, outcome, now, done),
+        }
+    }
+
+    fn keeps_data(&self) -> bool {
+        self.inner.keeps_data()
+    }
+
+    fn keep_data(&mut self) {
+        self.inner.keep_data();
+    }
+
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        if self.data.len() <= slot.index() {
+            self.data.resize(slot.index() + 1, Vec::new());
+        }
+        &mut self.data[slot.index()]
+    }
+
+    fn settle(&mut self, now: Nanos) -> Nanos {
+        self.inner.settle(now)
+    }
+
+    fn save(&self, now: Nanos) -> Vec<u8> {
+        let saved = Saved { ios: self.ios, bytes_written: self.bytes_written, inner: self.inner.save(now) };
+        postcard::to_stdvec(&saved).expect("plain values can be written to memory")
+    }
+
+    fn health(&self) -> Health {
+        self.inner.health()
+    }
+
+    fn accounting(&self) -> Accounting {
+        self.inner.accounting()
+    }
+}
+
+/// Whether an I/O touches one of these ranges.
+fn touches(ranges: &[Range<u64>], io: &Io) -> bool {
+    let end = io.offset + u64::from(io.length);
+    ranges.iter().any(|range| range.start < end && io.offset < range.end)
+}

@@ -1,0 +1,82 @@
+//! The faults of a drive as its file describes them.
+
+use std::ops::Range;
+
+use likenew_core::region::Region;
+use likenew_core::units::Nanos;
+
+use super::{Identity, SECOND_NS};
+use crate::error::SimError;
+use crate::faults::fault_parameters::{FaultParameters, StallParameters};
+use crate::section::Section;
+
+/// What a file may say of a span that is much longer than an I/O.
+const SPAN: std::ops::RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
+
+/// Reads the table `[faults]`, every key of which may be absent.
+pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<FaultParameters, SimError> {
+    let real_capacity_bytes = section.whole_or_none("real_capacity_bytes", 1 << 20..=1 << 44)?;
+    if let Some(real) = real_capacity_bytes {
+        check_real_capacity(section, identity, real)?;
+    }
+    let unreadable = ranges(section, "unreadable", identity)?;
+    let slow = ranges(section, "slow", identity)?;
+    let bad_places = !unreadable.is_empty() || !slow.is_empty();
+    let (retry, retries_max) = if bad_places {
+        (Nanos(section.whole("retry_ns", 0..=100 * SECOND_NS)?), section.count("retries_max", 1..=1000)?)
+    } else {
+        (Nanos::ZERO, 0)
+    };
+    let read_only_after_bytes = section.whole_or_none("read_only_after_bytes", 0..=u64::MAX >> 1)?;
+    let stall = read_stall(section)?;
+    Ok(FaultParameters {
+        real_capacity_bytes,
+        unreadable,
+        slow,
+        retry,
+        retries_max,
+        read_only_after_bytes,
+        stall,
+    })
+}
+
+fn check_real_capacity(section: &Section<'_>, identity: &Identity, real: u64) -> Result<(), SimError> {
+    let Identity { capacity_bytes, sector_bytes, .. } = *identity;
+    if real >= capacity_bytes || !real.is_multiple_of(u64::from(sector_bytes)) {
+        return Err(section.error(format!(
+            "faults.real_capacity_bytes is {real}: it takes a multiple of identity.sector_bytes, {sector_bytes}, below identity.capacity_bytes, {capacity_bytes}"
+        )));
+    }
+    Ok(())
+}
+
+fn ranges(
+    section: &mut Section<'_>,
+    key: &'static str,
+    identity: &Identity,
+) -> Result<Vec<Range<u64>>, SimError> {
+    let allowed = format!(
+        "ranges within the {} bytes of the drive, such as \"1GiB..1025MiB, 50%..50.1%\"",
+        identity.capacity_bytes
+    );
+    let parse = |text: &str| -> Option<Vec<Range<u64>>> {
+        let region = |part: &str| part.trim().parse::<Region>().ok();
+        let resolve = |region: Region| region.resolve(identity.capacity_bytes, identity.sector_bytes).ok();
+        text.split(',').map(|part| region(part).and_then(resolve)).collect()
+    };
+    Ok(section.parsed_or_none(key, &allowed, parse)?.unwrap_or_default())
+}
+
+fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimError> {
+    let every_ios = section.whole_or_none("stall_every_ios", 1..=u64::MAX >> 1)?;
+    let every = section.whole_or_none("stall_every_ns", SPAN)?.map(Nanos);
+    if every_ios.is_none() && every.is_none() {
+        return Ok(None);
+    }
+    let span = Nanos(section.whole("stall_ns", SPAN)?);
+    if every.is_some_and(|every| every <= span) {
+        let why = format!("faults.stall_ns is {}: it takes less than faults.stall_every_ns", span.0);
+        return Err(section.error(why));
+    }
+    Ok(Some(StallParameters { every_ios, every, span }))
+}
