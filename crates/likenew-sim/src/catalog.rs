@@ -24,9 +24,12 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = files![
     "intel-x25-e-32gb",
     "intel-x25-m-80gb",
+    "qlc-nvme-1tb",
     "seagate-momentus-5400.6",
     "tiny-flash",
+    "tlc-enterprise-1920gb",
     "tlc-nvme-1tb",
+    "tlc-sata-500gb",
     "wd-velociraptor",
     "wd6400aaks",
 ];

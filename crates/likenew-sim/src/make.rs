@@ -8,7 +8,7 @@ use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::flash::flash_drive::FlashDrive;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
-use crate::flash::page_map::PageMap;
+use crate::flash::page_map::{PageMap, PageMapParameters};
 use crate::flash::translation_layer::TranslationLayer;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::SimDrive;
@@ -119,6 +119,8 @@ fn flash_facts(
         fact("erase block", amount(u64::from(division.pages_per_block) * page)),
         fact("write buffer", amount(u64::from(parameters.buffer_pages) * page)),
         fact("command slots", parameters.link.command_slots.to_string()),
+        fact("SLC cache", slc_cache(flash.layer, page)),
+        fact("write buffer survives power loss", if parameters.power_loss_protection { "yes" } else { "no" }),
         fact(
             "TRIM",
             match parameters.trim {
@@ -128,6 +130,20 @@ fn flash_facts(
             },
         ),
     ]
+}
+
+/// How large the write cache of SLC cells is, in words.
+fn slc_cache(layer: Layer, page_bytes: u64) -> String {
+    let Layer::Page(PageMapParameters { flash, slc_cache: Some(slc), .. }) = layer else {
+        return "none".into();
+    };
+    let always =
+        u64::from(slc.pages_per_block(&flash)) * u64::from(slc.static_blocks) * u64::from(flash.dies);
+    let always = amount(always * page_bytes);
+    match (slc.dynamic_percent_max, slc.bits_per_cell) {
+        (0, _) => always,
+        (percent, bits) => format!("{always} and 1/{bits} of {percent} % of the capacity without data"),
+    }
 }
 
 fn disk_facts(parameters: &DiskParameters, state: State) -> Facts {

@@ -29,7 +29,7 @@ impl State {
 const SEED: u64 = 1;
 
 /// Writes the first `fill` share of the pages of a translation layer in order, and overwrites as many as
-/// `overwritten_share` of them at random. All of it is data that does not compress.
+/// `overwritten_share` of them at random. All of it is data that does not compress. The drive is then left alone.
 pub(crate) fn make<L: TranslationLayer>(layer: L, dies: u32, fill: f64, overwritten_share: f64) -> L {
     let filled = (f64::from(layer.user_pages()) * fill) as u32;
     let mut writer = Writer::new(layer, dies);
@@ -88,6 +88,7 @@ impl<L: TranslationLayer> Writer<L> {
 
     fn finish(mut self) -> L {
         self.layer.end_unit(self.die, &mut self.todo);
+        self.layer.settle(&mut self.todo);
         self.layer
     }
 }
@@ -114,6 +115,7 @@ mod tests {
             },
             free_blocks_min: 2,
             idle_free_blocks: 0,
+            slc_cache: None,
         }
     }
 

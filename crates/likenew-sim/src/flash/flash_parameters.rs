@@ -30,6 +30,8 @@ pub struct FlashParameters {
     pub idle_after: Nanos,
     /// What TRIM does.
     pub trim: Trim,
+    /// What is in the write buffer survives a loss of power, so that a flush has nothing to wait for.
+    pub power_loss_protection: bool,
 }
 
 /// What a drive does with TRIM.

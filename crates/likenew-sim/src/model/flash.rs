@@ -3,7 +3,7 @@
 use likenew_core::units::Nanos;
 
 use super::layer::{self, Layer, Map};
-use super::{Identity, RATE, finish, span};
+use super::{Identity, RATE, finish, slc_cache, span};
 use crate::error::SimError;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
@@ -37,6 +37,7 @@ struct Firmware {
     buffer_bytes: u64,
     idle_after: Nanos,
     trim: Trim,
+    power_loss_protection: bool,
 }
 
 fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
@@ -47,6 +48,7 @@ fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
         buffer_bytes: section.whole("buffer_bytes", 512..=1 << 32)?,
         idle_after: span(section, "idle_after_ns")?,
         trim: Trim::ALL[section.choice("trim", &Trim::WORDS)?],
+        power_loss_protection: section.truth_or_none("power_loss_protection")?.unwrap_or(false),
     })
 }
 
@@ -105,7 +107,13 @@ pub(super) fn read(
     let chips = finish(nand, sources, read_chips)?;
     let overwritten_share =
         finish(root.section("used")?, sources, |section| section.number("overwritten_share", 0.0..=100.0))?;
-    build_flash(identity, link, &firmware, &map, &chips, overwritten_share).map_err(|why| site.error(why))
+    let slc_cache = slc_cache::read(root, sources)?;
+    let mut model = build_flash(identity, link, &firmware, &map, &chips, overwritten_share)
+        .map_err(|why| site.error(why))?;
+    if let Some(slc_cache) = slc_cache {
+        slc_cache.add_to(&mut model)?;
+    }
+    Ok(model)
 }
 
 /// Brings the terms of the data sheets into those of the mechanism, whose pages are units of the map.
@@ -171,6 +179,7 @@ fn build_flash(
         nand,
         idle_after: firmware.idle_after,
         trim: firmware.trim,
+        power_loss_protection: firmware.power_loss_protection,
     };
     Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }

@@ -46,7 +46,7 @@ impl Family {
     pub(super) fn over(&self, flash: FlashGeometry) -> Result<Layer, String> {
         match *self {
             Self::Page { free_blocks_min, idle_free_blocks } => {
-                let page = PageMapParameters { flash, free_blocks_min, idle_free_blocks };
+                let page = PageMapParameters { flash, free_blocks_min, idle_free_blocks, slc_cache: None };
                 page.check()?;
                 Ok(Layer::Page(page))
             }
