@@ -139,11 +139,10 @@ fn slc_cache(layer: Layer, page_bytes: u64) -> String {
     };
     let always =
         u64::from(slc.pages_per_block(&flash)) * u64::from(slc.static_blocks) * u64::from(flash.dies);
-    let always = amount(always * page_bytes);
-    match (slc.dynamic_percent_max, slc.bits_per_cell) {
-        (0, _) => always,
-        (percent, bits) => format!("{always} and 1/{bits} of {percent} % of the capacity without data"),
-    }
+    let always = (always > 0).then(|| amount(always * page_bytes));
+    let (percent, bits) = (slc.dynamic_percent_max, slc.bits_per_cell);
+    let at_times = (percent > 0).then(|| format!("1/{bits} of {percent} % of the capacity without data"));
+    [always, at_times].into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
 fn disk_facts(parameters: &DiskParameters, state: State) -> Facts {

@@ -10,6 +10,8 @@ use proptest::prelude::*;
 
 const TINY: &str = include_str!("../../../catalog/tiny-flash.toml");
 const DISK: &str = include_str!("../../../catalog/wd-velociraptor.toml");
+const QLC: &str = include_str!("../../../catalog/qlc-nvme-1tb.toml");
+const TEXTS: [&str; 3] = [TINY, DISK, QLC];
 
 fn no_files(_: &Path) -> io::Result<String> {
     Err(io::ErrorKind::NotFound.into())
@@ -194,17 +196,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn no_damaged_file_panics(disk in any::<bool>(), mutations in mutations()) {
-        let _ = Model::parse("m.toml", &mutate(if disk { DISK } else { TINY }, &mutations));
+    fn no_damaged_file_panics(text in 0..TEXTS.len(), mutations in mutations()) {
+        let _ = Model::parse("m.toml", &mutate(TEXTS[text], &mutations));
     }
 
     #[test]
     fn no_number_panics(
-        disk in any::<bool>(),
+        text in 0..TEXTS.len(),
         changes in prop::collection::vec((any::<usize>(), prop_oneof![any::<u64>(), 0u64..1 << 36, 0u64..5000]), 1..4),
     ) {
-        let text = if disk { DISK } else { TINY };
-        let text = changes.iter().fold(text.to_owned(), |text, (line, number)| with_number(&text, *line, *number));
+        let text = changes.iter().fold(TEXTS[text].to_owned(), |text, (line, number)| with_number(&text, *line, *number));
         let _ = Model::parse("m.toml", &text);
     }
 

@@ -14,6 +14,7 @@ use super::flash_geometry::FlashGeometry;
 use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Wear, Work};
 use super::victims::Victims;
 
+// Within this module, because it works on the map's own fields.
 #[path = "slc_cache.rs"]
 mod slc_cache;
 

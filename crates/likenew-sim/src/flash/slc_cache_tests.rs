@@ -243,7 +243,8 @@ fn shapes() -> impl Strategy<Value = PageMapParameters> {
     )
 }
 
-/// Each block of a die is in one place only, the reserve stands, and what blocks hold agrees with the map.
+/// Each block of a die is in one place only, the reserve stands, native blocks find room beside the dynamic ones, and what
+/// blocks hold agrees with the map.
 fn assert_consistent(map: &PageMap) {
     let (flash, slc) = (map.flash, map.slc());
     let mut valid = vec![0u32; flash.blocks() as usize];
@@ -254,6 +255,10 @@ fn assert_consistent(map: &PageMap) {
     for (index, (die, cache)) in (0..).zip(map.dies.iter().zip(&slc.dies)) {
         assert!(die.free.len() >= map.parameters.free_blocks_min as usize);
         let open = cache.native_host.map(|_| die.host.block);
+        if open.is_none() && cache.dynamic > 0 {
+            let taken = map.promised_pages(index) + cache.dynamic * flash.pages_per_block;
+            assert!(taken <= slc.native_and_dynamic_max, "dynamic blocks stand in the way of native ones");
+        }
         let in_cache: Vec<u32> = cache.full.iter().copied().chain(open).collect();
         assert_eq!(in_cache.iter().filter(|block| map.is_dynamic(**block)).count(), cache.dynamic as usize);
         assert!(in_cache.iter().all(|block| slc.cells[*block as usize] == Cell::Slc));
