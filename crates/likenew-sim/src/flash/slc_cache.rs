@@ -1,11 +1,11 @@
 //! The pseudo-SLC write cache of a page map: erase blocks that are used with one bit in a cell, so that they take host
 //! writes faster and hold less, until what they hold is folded into native blocks.
 //!
-//! A static part of each die is never anything else. A dynamic part comes out of the erased blocks, and is allowed as
-//! many as the capacity that the host has not filled leaves. Folding moves what is valid in the oldest SLC block to native blocks
-//! of the same die and erases it; a block that holds nothing valid goes first. Host writes go to SLC blocks while there
-//! are any; what they do then, [`WhenFull`] says. No page is ever lost: dynamic blocks are given back before native
-//! blocks could run short (see `fold_for`).
+//! A static part of each die is never anything else. A dynamic part comes out of the erased blocks, and may have as
+//! many as the capacity that the host has not filled leaves. Folding moves what is valid in the oldest SLC block to
+//! native blocks of the same die and erases it; a block that holds nothing valid goes first. Host writes go to SLC
+//! blocks while there are any; what they do then, [`WhenFull`] says. No page is ever lost: dynamic blocks are given
+//! back before native blocks could run short (see `fold_for`).
 
 use std::collections::VecDeque;
 
@@ -220,8 +220,8 @@ impl PageMap {
         (allowed / u64::from(self.flash.pages_per_block)) as u32
     }
 
-    /// What native blocks of a die hold or will hold as things are, dynamic SLC blocks aside: valid data in native and in
-    /// static blocks, and the rest of the native block that takes host pages.
+    /// What native blocks of a die hold or will hold as things are, dynamic SLC blocks aside: valid data in native
+    /// and in static blocks, and the rest of the native block that takes host pages.
     fn promised_pages(&self, die: u32) -> u32 {
         debug_assert!(!self.writes_slc(die), "an open SLC block is not counted");
         let place = &self.dies[die as usize];

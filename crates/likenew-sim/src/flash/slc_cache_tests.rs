@@ -119,7 +119,7 @@ fn a_full_cache_is_folded_for_each_write_if_the_drive_waits_for_that() {
     assert_eq!(map.counts().programmed, 1152 + 5 * 16 + 960);
 }
 
-/// With `n` blocks of 48 pages for the host's 2000 on an empty drive, one of them the open native block, 40 may be SLC.
+/// Up to two blocks less, because blocks are whole and one native block stays open for host pages.
 #[test]
 fn a_dynamic_cache_is_as_large_as_what_is_free_divided_by_the_bits() {
     for (percent, filled) in [(100, 0), (100, 500), (100, 1000), (50, 0), (50, 1000), (20, 500)] {
@@ -136,8 +136,8 @@ fn a_dynamic_cache_is_as_large_as_what_is_free_divided_by_the_bits() {
     }
 }
 
-/// Pages that still fit between SLC and native data: with half of what is free as a cache, the cache takes a sixth of the
-/// drive, half of the drive goes straight to native blocks, and only then is folded what stands in the way.
+/// With half of what is free as a cache, the cache takes a sixth of the drive, half of the drive goes straight to native
+/// blocks, and only then is folded what stands in the way.
 #[test]
 fn dynamic_blocks_are_given_back_when_native_room_runs_out() {
     let mut map = PageMap::new(shape(SlcCacheParameters { dynamic_percent_max: 50, ..DYNAMIC }));
