@@ -33,6 +33,7 @@ fn report(blocks_per_die: u32) {
         },
         free_blocks_min: 2,
         idle_free_blocks: 0,
+        slc_cache: None,
     };
     let mut todo = Todo::default();
     let start = Instant::now();

@@ -92,8 +92,7 @@ impl<'a> Section<'a> {
 
     /// A table within this one that may be absent.
     pub(crate) fn section_or_none(&mut self, key: &'static str) -> Result<Option<Self>, SimError> {
-        self.known.push(key);
-        if self.entries.contains_key(key) { self.section(key).map(Some) } else { Ok(None) }
+        if self.has(key) { self.section(key).map(Some) } else { Ok(None) }
     }
 
     /// A whole number with its source.
@@ -111,8 +110,7 @@ impl<'a> Section<'a> {
         key: &'static str,
         range: RangeInclusive<u64>,
     ) -> Result<Option<u64>, SimError> {
-        self.known.push(key);
-        if self.entries.contains_key(key) { self.whole(key, range).map(Some) } else { Ok(None) }
+        if self.has(key) { self.whole(key, range).map(Some) } else { Ok(None) }
     }
 
     /// A count that fits 32 bits.
@@ -137,6 +135,11 @@ impl<'a> Section<'a> {
     /// `true` or `false` with its source.
     pub(crate) fn truth(&mut self, key: &'static str) -> Result<bool, SimError> {
         self.value(key, "true or false", |value| value.as_bool())
+    }
+
+    /// `true` or `false` that may be absent.
+    pub(crate) fn truth_or_none(&mut self, key: &'static str) -> Result<Option<bool>, SimError> {
+        if self.has(key) { self.truth(key).map(Some) } else { Ok(None) }
     }
 
     /// One of some words with its source; gives which.
@@ -234,6 +237,12 @@ impl<'a> Section<'a> {
         };
         self.sources.push(Sourced { key: path, value: spelled, source: source.to_owned() });
         Ok(read)
+    }
+
+    /// Whether a key that may be absent is there.
+    fn has(&mut self, key: &'static str) -> bool {
+        self.known.push(key);
+        self.entries.contains_key(key)
     }
 
     fn take(&mut self, key: &'static str) -> Option<Spanned<DeValue<'a>>> {

@@ -41,7 +41,7 @@ pub(crate) struct Past {
 const SEED: u64 = 1;
 
 /// Writes the first `fill` share of the pages of a translation layer in order, and overwrites `overwritten_share` times as
-/// many of them at random. All of it is data that does not compress.
+/// many of them at random. All of it is data that does not compress. The drive is then left alone.
 pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: Past) -> L {
     let Past { fill, overwritten_share, age } = past;
     layer.set_clock(-(age.as_secs_f64() as i64));
@@ -102,6 +102,7 @@ impl<L: TranslationLayer> Writer<L> {
 
     fn finish(mut self) -> L {
         self.layer.end_unit(self.die, &mut self.todo);
+        self.layer.settle(&mut self.todo);
         self.layer
     }
 }
@@ -131,6 +132,7 @@ mod tests {
             },
             free_blocks_min: 2,
             idle_free_blocks: 0,
+            slc_cache: None,
         }
     }
 
@@ -153,7 +155,7 @@ mod tests {
     }
     #[test]
     fn the_past_of_a_drive_that_compresses_is_made_of_data_that_does_not() {
-        let PageMapParameters { flash, free_blocks_min, idle_free_blocks } = geometry();
+        let PageMapParameters { flash, free_blocks_min, idle_free_blocks, .. } = geometry();
         let parameters = CompressingParameters {
             flash,
             free_blocks_min,

@@ -12,6 +12,7 @@ const TINY: &str = include_str!("../../../catalog/tiny-flash.toml");
 const DISK: &str = include_str!("../../../catalog/wd-velociraptor.toml");
 const VOLUME: &str = include_str!("../../../catalog/cloud-gp2-100gib.toml");
 const FAKE: &str = include_str!("../../../catalog/fake-stick-512gb.toml");
+const QLC: &str = include_str!("../../../catalog/qlc-nvme-1tb.toml");
 
 const SHINGLED: &str = include_str!("../../../catalog/seagate-archive-8tb.toml");
 
@@ -172,7 +173,7 @@ fn a_bad_spec_is_explained() {
 
 /// One file of each kind.
 fn file() -> impl Strategy<Value = &'static str> {
-    prop_oneof![Just(TINY), Just(DISK), Just(SHINGLED), Just(VOLUME), Just(FAKE)]
+    prop_oneof![Just(TINY), Just(DISK), Just(SHINGLED), Just(QLC), Just(VOLUME), Just(FAKE)]
 }
 
 /// One change to a text: a stretch of it is replaced.

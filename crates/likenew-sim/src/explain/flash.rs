@@ -4,7 +4,7 @@ use likenew_core::units::{Nanos, amount};
 
 use super::explanation::{Bound, Ceiling, LayerBox, Picture};
 use super::value::{Fact, Value};
-use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE};
+use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, slc_cache};
 use crate::flash::flash_parameters::FlashParameters;
 use crate::flash::nand::NandParameters;
 use crate::flash::translation_layer::Work;
@@ -20,13 +20,10 @@ pub(super) const RANDOM_BYTES: u64 = 4096;
 
 pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
     let parameters = make::with_trim(spec, model.parameters);
-    let layers = vec![
-        link(&parameters.link),
-        firmware(&parameters),
-        buffer(model),
-        model.layer.explain(model),
-        dies(model),
-    ];
+    let mut layers = vec![link(&parameters.link), firmware(&parameters), buffer(model)];
+    layers.extend(slc_cache::explain(model));
+    layers.extend([model.layer.explain(model), dies(model)]);
+    layers.extend(extras(&parameters));
     let reading = parameters.read_command + parameters.nand.native.read + parameters.nand.page_transfer;
     let crossing = transfer_time(RANDOM_BYTES, parameters.link.bytes_per_s);
     let times = vec![
@@ -124,14 +121,26 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
         format!("{programming} × {} / ({unit} + tPROG {})", amount(unit_bytes), nand.native.program),
         bytes_per_s(programming, unit_bytes, nand.native.program + unit),
     );
+    // What programs the host's writes of a new drive first.
+    let (programs, past_the_cache) = match slc_cache::programs(model, programming) {
+        Some(cached) => (cached, Some(programs)),
+        None => (programs, None),
+    };
     // A random write programs a page of the map at least, and a read moves one.
     let writes_per_unit = (unit_bytes / page_bytes.max(RANDOM_BYTES)).max(1) as u32;
     let small =
         |by, how: String, many: u32, span: Nanos| Bound::new(by, how, Value::PerSecond(rate(many, span)));
     let small_wire = link_iops(&link);
-    vec![
+    let past_the_cache = past_the_cache.map(|native| {
+        let bounds = vec![wire.clone(), commands(write_command), channels.clone(), native];
+        Ceiling::new("sequential write past the SLC cache, before it folds", bounds)
+    });
+    let mut ceilings = vec![
         Ceiling::new(SEQUENTIAL_READ, vec![wire.clone(), commands(read_command), channels.clone(), reads]),
-        Ceiling::new(SEQUENTIAL_WRITE, vec![wire, commands(write_command), channels, programs]),
+        Ceiling::new(
+            SEQUENTIAL_WRITE,
+            vec![wire.clone(), commands(write_command), channels.clone(), programs],
+        ),
         Ceiling::new(
             RANDOM_READ,
             vec![
@@ -158,7 +167,44 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
                 ),
             ],
         ),
-    ]
+    ];
+    ceilings.extend(past_the_cache);
+    ceilings
+}
+
+/// What only some drives have.
+fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
+    let mut boxes = Vec::new();
+    if let Some(cache) = parameters.map_cache {
+        let facts = vec![
+            Fact::new("size", Value::Bytes(cache.bytes)),
+            Fact::new("segment", Value::Bytes(cache.segment_bytes.into())),
+            Fact::new(
+                "host data that it maps",
+                Value::Bytes(cache.bytes / 4 * u64::from(parameters.page_bytes)),
+            ),
+        ];
+        let says = "Holds a part of the map; what is not here is read from the flash before the data is.";
+        boxes.push(LayerBox::new("mapping cache", says, facts));
+    }
+    if let Some(ageing) = parameters.ageing {
+        let facts = vec![
+            Fact::new("reads at once until it is", Value::seconds(ageing.onset_s as f64)),
+            Fact::new("retries for each tenfold age", Value::text(ageing.retries_per_decade.to_string())),
+            Fact::new("retries at most", Value::Count(ageing.retries_max.into())),
+        ];
+        boxes.push(LayerBox::new("ageing", "Old data is read several times until it is right.", facts));
+    }
+    if let Some(thermal) = parameters.thermal {
+        let facts = vec![
+            Fact::new("air", Value::text(format!("{} °C", thermal.ambient_c))),
+            Fact::new("throttles above", Value::text(format!("{} °C", thermal.throttle_c))),
+            Fact::new("until below", Value::text(format!("{} °C", thermal.resume_c))),
+            Fact::new("moves meanwhile", Value::BytesPerSecond(thermal.throttled_bytes_per_s as f64)),
+        ];
+        boxes.push(LayerBox::new("heat", "Warms up with what it reads and programs.", facts));
+    }
+    boxes
 }
 
 /// Small I/Os that a link carries.
@@ -177,7 +223,7 @@ fn programming(nand: &NandParameters) -> u32 {
 }
 
 /// Pages of the map over a channel.
-fn transfer(nand: &NandParameters, pages: u32) -> Nanos {
+pub(super) fn transfer(nand: &NandParameters, pages: u32) -> Nanos {
     Nanos(nand.page_transfer.0 * u64::from(pages))
 }
 

@@ -6,6 +6,7 @@ mod disk;
 pub mod explanation;
 mod flash;
 pub(crate) mod page_map;
+mod slc_cache;
 pub mod value;
 mod volume;
 

@@ -210,6 +210,9 @@ impl<L: TranslationLayer> FlashDrive<L> {
                 self.drain(now);
                 self.send(now);
             }
+            Op::Flush if self.parameters.power_loss_protection => {
+                self.events.push(now, Event::Complete(slot));
+            }
             Op::Flush => {
                 self.buffer.flush(slot);
                 self.drain(now);

@@ -39,6 +39,8 @@ pub struct FlashParameters {
     pub ageing: Option<AgeingParameters>,
     /// How the drive warms up, if that matters.
     pub thermal: Option<ThermalParameters>,
+    /// What is in the write buffer survives a loss of power, so that a flush has nothing to wait for.
+    pub power_loss_protection: bool,
 }
 
 /// What a drive does with TRIM.

@@ -3,7 +3,8 @@
 //! "Page" here is the unit of the map, which may be smaller than the page that the flash programs.
 //!
 //! Placement: the caller chooses the die of every host write; collection stays within the die. Victims are greedy:
-//! the closed block of the die with the fewest valid pages. Host writes and collected pages fill separate blocks.
+//! the closed block of the die with the fewest valid pages. Host writes and collected pages fill separate blocks. A
+//! pseudo-SLC cache may take the host writes first, see [`SlcCacheParameters`].
 
 use std::collections::VecDeque;
 
@@ -14,6 +15,13 @@ use super::flash_geometry::FlashGeometry;
 use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Work};
 use super::victims::Victims;
 
+// Within this module, because it works on the map's own fields.
+#[path = "slc_cache.rs"]
+mod slc_cache;
+
+use slc_cache::SlcCache;
+pub use slc_cache::{SlcCacheParameters, WhenFull};
+
 /// How a [`PageMap`] is laid out and when it collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageMapParameters {
@@ -23,13 +31,16 @@ pub struct PageMapParameters {
     pub free_blocks_min: u32,
     /// A drive without anything to do collects until each die has so many erased blocks.
     pub idle_free_blocks: u32,
+    /// Blocks that take host writes with one bit in a cell.
+    pub slc_cache: Option<SlcCacheParameters>,
 }
 
 impl PageMapParameters {
     /// Host pages that one die may hold, so that collection always gains something: everything except the erased
-    /// reserve and the two open blocks.
+    /// reserve, the two open blocks and the static SLC blocks.
     pub fn mapped_per_die_max(&self) -> u64 {
-        let reserve = u64::from(self.free_blocks_min) + 2;
+        let static_blocks = self.slc_cache.map_or(0, |slc| slc.static_blocks);
+        let reserve = u64::from(self.free_blocks_min) + 2 + u64::from(static_blocks);
         u64::from(self.flash.blocks_per_die).saturating_sub(reserve) * u64::from(self.flash.pages_per_block)
     }
 
@@ -42,6 +53,9 @@ impl PageMapParameters {
         flash.check()?;
         if self.free_blocks_min < 2 {
             return Err("at least 2 blocks are kept free".into());
+        }
+        if let Some(slc) = &self.slc_cache {
+            slc.check(flash)?;
         }
         // One unit a die more, so that a die with room is always found for the next unit.
         let usable =
@@ -97,6 +111,7 @@ pub struct PageMap {
     /// When each block was opened.
     opened_s: Vec<i64>,
     now_s: i64,
+    slc: Option<SlcCache>,
 }
 
 impl PageMap {
@@ -107,13 +122,14 @@ impl PageMap {
     pub fn new(parameters: PageMapParameters) -> Self {
         parameters.check().expect("the parameters were checked");
         let flash = parameters.flash;
+        let native_blocks = flash.blocks_per_die - parameters.slc_cache.map_or(0, |slc| slc.static_blocks);
         let die = |index| {
             let first = index * flash.blocks_per_die;
-            let mut free: VecDeque<u32> = (first..first + flash.blocks_per_die).collect();
+            let mut free: VecDeque<u32> = (first..first + native_blocks).collect();
             let mut open = || frontier(&flash, free.pop_front().expect("a die has more than two blocks"));
             Die { host: open(), collected: open(), free, mapped: 0, unit_fill: 0 }
         };
-        Self {
+        let mut map = Self {
             mapped_per_die_max: parameters.mapped_per_die_max() as u32,
             flash_pages: vec![NOTHING; flash.user_pages as usize],
             host_pages: vec![NOTHING; flash.pages() as usize],
@@ -123,9 +139,15 @@ impl PageMap {
             erases: vec![0; flash.blocks() as usize],
             opened_s: vec![0; flash.blocks() as usize],
             now_s: 0,
+            slc: SlcCache::of(&parameters),
             parameters,
             flash,
+        };
+        for die in 0..flash.dies {
+            let work = map.open_slc_block(die, &mut Todo::default());
+            assert_eq!(work, Work::NONE, "nothing of a new drive has to be moved or erased");
         }
+        map
     }
 
     /// Its shape.
@@ -150,15 +172,19 @@ impl PageMap {
     }
 
     fn renew_host_block(&mut self, die: u32, todo: &mut Todo) {
+        if self.writes_slc(die) {
+            return self.renew_slc_block(die, todo);
+        }
+        let mut work = self.fold_for_native_block(die, todo);
         let place = &mut self.dies[die as usize];
         self.victims.close(place.host.block);
         let block = place.free.pop_front().expect("collection keeps at least two blocks free");
         place.host = frontier(&self.flash, block);
         self.opened_s[block as usize] = self.now_s;
-        let mut work = Work::NONE;
         while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {
             work.add(self.collect(die, todo));
         }
+        work.add(self.open_slc_block(die, todo));
         if work != Work::NONE {
             todo.push(die, work);
         }
@@ -172,13 +198,20 @@ impl PageMap {
             valid < self.flash.pages_per_block,
             "a die never holds so much that collection gains nothing"
         );
+        let work = self.recycle(victim, todo);
+        self.dies[die as usize].free.push_back(victim);
+        work
+    }
+
+    /// Moves what is valid out of a block and erases it.
+    fn recycle(&mut self, victim: u32, todo: &mut Todo) -> Work {
+        let (die, valid) = (self.victims.die(victim), u32::from(self.victims.valid(victim)));
         let rows = if valid > 0 { self.move_out(victim, valid, todo) } else { 0 };
         self.victims.erase(victim);
         self.erases[victim as usize] += 1;
         let start = u64::from(victim) * u64::from(self.flash.pages_per_block);
         todo.note(|| Change::Erased(start..start + u64::from(self.flash.pages_per_block)));
         let place = &mut self.dies[die as usize];
-        place.free.push_back(victim);
         place.unit_fill += valid;
         let programs = place.unit_fill / self.flash.unit_pages;
         place.unit_fill %= self.flash.unit_pages;
@@ -241,7 +274,7 @@ impl TranslationLayer for PageMap {
             at: u64::from(at),
             row: u64::from(at / self.flash.row_pages),
             die: self.victims.die(block),
-            cell: Cell::Native,
+            cell: self.slc.as_ref().map_or(Cell::Native, |slc| slc.cell(block)),
             size: 1,
             opened_s: self.opened_s[block as usize],
         })
@@ -253,8 +286,8 @@ impl TranslationLayer for PageMap {
     }
 
     #[inline]
-    fn unit(&self, _die: u32) -> Unit {
-        Unit { cell: Cell::Native, size: self.flash.unit_pages }
+    fn unit(&self, die: u32) -> Unit {
+        self.host_unit(die)
     }
 
     #[inline]
@@ -276,8 +309,9 @@ impl TranslationLayer for PageMap {
     }
 
     fn end_unit(&mut self, die: u32, todo: &mut Todo) {
+        let unit_pages = self.host_unit(die).size;
         let host = &mut self.dies[die as usize].host;
-        let padded = host.next.next_multiple_of(self.flash.unit_pages);
+        let padded = host.next.next_multiple_of(unit_pages);
         self.counts.programmed += u64::from(padded - host.next);
         host.next = padded;
         if host.next == host.end {
@@ -290,6 +324,9 @@ impl TranslationLayer for PageMap {
     }
 
     fn tend(&mut self, die: u32, todo: &mut Todo) -> bool {
+        if self.tend_slc(die, todo) {
+            return true;
+        }
         let wanted = self.dies[die as usize].free.len() < self.parameters.idle_free_blocks as usize;
         let gains = |valid| u32::from(valid) < self.flash.pages_per_block;
         if !wanted || !self.victims.lowest(die).is_some_and(gains) {
@@ -298,6 +335,12 @@ impl TranslationLayer for PageMap {
         let work = self.collect(die, todo);
         todo.push(die, work);
         true
+    }
+
+    fn settle(&mut self, todo: &mut Todo) {
+        for die in 0..self.flash.dies {
+            while self.tend_slc(die, todo) {}
+        }
     }
 
     fn set_clock(&mut self, seconds: i64) {
@@ -315,7 +358,8 @@ impl TranslationLayer for PageMap {
     }
 
     fn free_blocks(&self) -> u64 {
-        self.dies.iter().map(|die| die.free.len() as u64).sum()
+        let in_cache = self.slc.as_ref().map_or(0, SlcCache::free_blocks);
+        self.dies.iter().map(|die| die.free.len() as u64).sum::<u64>() + in_cache
     }
 
     fn mapped_pages(&self) -> u64 {

@@ -37,6 +37,7 @@ fn shape(pages_per_block: u32, spare_share: f64) -> PageMapParameters {
         },
         free_blocks_min: 2,
         idle_free_blocks: 0,
+        slc_cache: None,
     };
     geometry.flash.user_pages = (usable_pages(&geometry) * (1.0 - spare_share)) as u32;
     geometry
@@ -189,6 +190,7 @@ fn small_shapes() -> impl Strategy<Value = PageMapParameters> {
                 },
                 free_blocks_min,
                 idle_free_blocks: blocks_per_die,
+                slc_cache: None,
             };
             let room = dies * (geometry.mapped_per_die_max() as u32 - unit_pages);
             geometry.flash.user_pages = (room * percent / 100).max(1);

@@ -200,6 +200,11 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
     /// Does a step of what a drive without anything to do does for a die that has nothing to do, if there is any.
     fn tend(&mut self, die: u32, todo: &mut Todo) -> bool;
 
+    /// Does what a drive does that is left alone for long after its past: a write cache is emptied.
+    fn settle(&mut self, todo: &mut Todo) {
+        let _nothing_to_empty = todo;
+    }
+
     /// What time blocks are opened at from now on, in seconds; negative before the drive was opened.
     fn set_clock(&mut self, seconds: i64);
 

@@ -4,7 +4,7 @@ use likenew_core::units::Nanos;
 
 use super::extras::{read_ageing, read_map_cache, read_thermal};
 use super::layer::{self, Layer, Map};
-use super::{Identity, RATE, finish, finish_optional, span};
+use super::{Identity, RATE, finish, finish_optional, slc_cache, span};
 use crate::error::SimError;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
@@ -38,6 +38,7 @@ struct Firmware {
     buffer_bytes: u64,
     idle_after: Nanos,
     trim: Trim,
+    power_loss_protection: bool,
 }
 
 fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
@@ -48,6 +49,7 @@ fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
         buffer_bytes: section.whole("buffer_bytes", 512..=1 << 32)?,
         idle_after: span(section, "idle_after_ns")?,
         trim: Trim::ALL[section.choice("trim", &Trim::WORDS)?],
+        power_loss_protection: section.truth_or_none("power_loss_protection")?.unwrap_or(false),
     })
 }
 
@@ -109,10 +111,14 @@ pub(super) fn read(
     let map_cache = finish_optional(root.section_or_none("map_cache")?, sources, read_map_cache)?;
     let ageing = finish_optional(root.section_or_none("ageing")?, sources, read_ageing)?;
     let thermal = finish_optional(root.section_or_none("thermal")?, sources, read_thermal)?;
+    let slc_cache = slc_cache::read(root, sources)?;
     let mut model = build_flash(identity, link, &firmware, &map, &chips, overwritten_share)
         .map_err(|why| site.error(why))?;
     (model.parameters.map_cache, model.parameters.ageing, model.parameters.thermal) =
         (map_cache, ageing, thermal);
+    if let Some(slc_cache) = slc_cache {
+        slc_cache.add_to(&mut model)?;
+    }
     Ok(model)
 }
 
@@ -184,6 +190,7 @@ fn build_flash(
         map_cache: None,
         ageing: None,
         thermal: None,
+        power_loss_protection: firmware.power_loss_protection,
     };
     Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }

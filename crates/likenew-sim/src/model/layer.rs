@@ -189,7 +189,7 @@ impl Family {
         match self {
             Self::Page { free_blocks_min, idle_free_blocks } => {
                 let (free_blocks_min, idle_free_blocks) = (*free_blocks_min, *idle_free_blocks);
-                let page = PageMapParameters { flash, free_blocks_min, idle_free_blocks };
+                let page = PageMapParameters { flash, free_blocks_min, idle_free_blocks, slc_cache: None };
                 page.check()?;
                 Ok(Layer::Page(page))
             }

@@ -1,0 +1,321 @@
+//! The pseudo-SLC write cache of a page map: erase blocks that are used with one bit in a cell, so that they take host
+//! writes faster and hold less, until what they hold is folded into native blocks.
+//!
+//! A static part of each die is never anything else. A dynamic part comes out of the erased blocks, and may have as
+//! many as the capacity that the host has not filled leaves. Folding moves what is valid in the oldest SLC block to
+//! native blocks of the same die and erases it; a block that holds nothing valid goes first. Host writes go to SLC
+//! blocks while there are any; what they do then, [`WhenFull`] says. No page is ever lost: dynamic blocks are given
+//! back before native blocks could run short (see `fold_for`).
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Frontier, PageMap, PageMapParameters};
+use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::translation_layer::{Cell, Todo, Unit, Work};
+
+/// What happens to a host write when no SLC block is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WhenFull {
+    /// It goes straight to a native block.
+    Direct,
+    /// It waits until so much is folded that there is one.
+    Fold,
+}
+
+/// What a write cache is made of and how it is emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlcCacheParameters {
+    /// Bits in a native cell.
+    pub bits_per_cell: u32,
+    /// Blocks of each die that are always SLC and never part of the native capacity.
+    pub static_blocks: u32,
+    /// Percent of the capacity without data that dynamic SLC blocks may take.
+    pub dynamic_percent_max: u32,
+    /// What happens when it is full.
+    pub when_full: WhenFull,
+    /// A drive without anything to do folds until each die has so many full SLC blocks.
+    pub idle_kept_blocks: u32,
+}
+
+impl SlcCacheParameters {
+    /// Pages that a block holds with one bit in a cell: whole rows.
+    pub fn pages_per_block(&self, flash: &FlashGeometry) -> u32 {
+        let rows = flash.pages_per_block / flash.row_pages;
+        rows / self.bits_per_cell * flash.row_pages
+    }
+
+    /// Whether there can be such a cache over this flash.
+    ///
+    /// # Errors
+    /// A sentence that says what does not fit.
+    pub fn check(&self, flash: &FlashGeometry) -> Result<(), String> {
+        if !(2..=5).contains(&self.bits_per_cell) {
+            return Err(format!("{} bits in a cell: 2 to 5 are supported", self.bits_per_cell));
+        }
+        if self.static_blocks == 0 && self.dynamic_percent_max == 0 {
+            return Err("an SLC cache has a static part, a dynamic part or both".into());
+        }
+        if self.dynamic_percent_max > 100 {
+            return Err(format!("{} percent of what is free: it takes 0 to 100", self.dynamic_percent_max));
+        }
+        if self.pages_per_block(flash) == 0 {
+            return Err(format!(
+                "a block of {} pages in rows of {} holds no row with one of {} bits in a cell",
+                flash.pages_per_block, flash.row_pages, self.bits_per_cell
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The cache of one die.
+#[derive(Default, Serialize, Deserialize)]
+struct SlcDie {
+    /// While host writes go to an SLC block: the native block that takes them otherwise.
+    native_host: Option<Frontier>,
+    /// Programmed SLC blocks, the oldest first.
+    full: VecDeque<u32>,
+    /// Erased blocks of the static part.
+    static_free: VecDeque<u32>,
+    /// Dynamic SLC blocks, open or full.
+    dynamic: u32,
+}
+
+/// The cache of a drive.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SlcCache {
+    parameters: SlcCacheParameters,
+    /// Pages of an SLC block.
+    block_pages: u32,
+    /// Native blocks of each die; the rest of them is static.
+    native_blocks: u32,
+    /// Pages of each die that native data and whole dynamic SLC blocks take together at most while there are any.
+    native_and_dynamic_max: u32,
+    /// By block.
+    cells: Vec<Cell>,
+    dies: Vec<SlcDie>,
+}
+
+impl SlcCache {
+    /// The cache of a new drive, if its parameters ask for one.
+    pub(super) fn of(parameters: &PageMapParameters) -> Option<Self> {
+        let (slc, flash) = (parameters.slc_cache?, parameters.flash);
+        let native_blocks = flash.blocks_per_die - slc.static_blocks;
+        let die = |index| {
+            let first = index * flash.blocks_per_die;
+            let static_free = (first + native_blocks..first + flash.blocks_per_die).collect();
+            SlcDie { static_free, ..SlcDie::default() }
+        };
+        Some(Self {
+            parameters: slc,
+            block_pages: slc.pages_per_block(&flash),
+            native_blocks,
+            native_and_dynamic_max: flash.user_pages / flash.dies,
+            cells: vec![Cell::Native; flash.blocks() as usize],
+            dies: (0..flash.dies).map(die).collect(),
+        })
+    }
+
+    pub(super) fn cell(&self, block: u32) -> Cell {
+        self.cells[block as usize]
+    }
+
+    /// Erased blocks of the static part.
+    pub(super) fn free_blocks(&self) -> u64 {
+        self.dies.iter().map(|die| die.static_free.len() as u64).sum()
+    }
+}
+
+impl PageMap {
+    /// Whether the next host writes of a die go to an SLC block.
+    #[inline]
+    pub(super) fn writes_slc(&self, die: u32) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.dies[die as usize].native_host.is_some())
+    }
+
+    /// What the next program of host pages takes. An SLC program is one row, whatever a native one is.
+    #[inline]
+    pub(super) fn host_unit(&self, die: u32) -> Unit {
+        if self.writes_slc(die) {
+            Unit { cell: Cell::Slc, size: self.flash.row_pages }
+        } else {
+            Unit { cell: Cell::Native, size: self.flash.unit_pages }
+        }
+    }
+
+    /// The SLC block of host pages is full.
+    pub(super) fn renew_slc_block(&mut self, die: u32, todo: &mut Todo) {
+        let place = &mut self.slc_mut().dies[die as usize];
+        let native = place.native_host.take().expect("host writes go to an SLC block");
+        let full = std::mem::replace(&mut self.dies[die as usize].host, native);
+        self.slc_mut().dies[die as usize].full.push_back(full.block);
+        let work = self.open_slc_block(die, todo);
+        if work != Work::NONE {
+            todo.push(die, work);
+        }
+    }
+
+    /// Lets the host writes of a die go to an SLC block, if there is one or may be made one.
+    pub(super) fn open_slc_block(&mut self, die: u32, todo: &mut Todo) -> Work {
+        let mut work = Work::NONE;
+        let Some(slc) = &self.slc else { return work };
+        let when_full = slc.parameters.when_full;
+        loop {
+            let block = match self.take_static(die, &mut work, todo) {
+                None => self.take_dynamic(die, &mut work, todo),
+                found => found,
+            };
+            if let Some(block) = block {
+                self.start_slc_block(die, block);
+                return work;
+            }
+            let Some(index) = self.next_to_fold(die, |_| true) else { return work };
+            let holds_something = self.victims.valid(self.slc().dies[die as usize].full[index]) > 0;
+            if holds_something && when_full == WhenFull::Direct {
+                return work;
+            }
+            work.add(self.fold(die, index, todo));
+        }
+    }
+
+    fn start_slc_block(&mut self, die: u32, block: u32) {
+        let next = block * self.flash.pages_per_block;
+        let open = Frontier { block, next, end: next + self.slc().block_pages };
+        let native = std::mem::replace(&mut self.dies[die as usize].host, open);
+        self.opened_s[block as usize] = self.now_s;
+        let slc = self.slc_mut();
+        slc.cells[block as usize] = Cell::Slc;
+        slc.dies[die as usize].native_host = Some(native);
+    }
+
+    /// An erased block of the static part, after room for what it will hold is made where that will be folded to.
+    fn take_static(&mut self, die: u32, work: &mut Work, todo: &mut Todo) -> Option<u32> {
+        let block = self.slc_mut().dies[die as usize].static_free.pop_front()?;
+        work.add(self.fold_for(die, self.slc().block_pages, todo));
+        Some(block)
+    }
+
+    /// An erased block beyond the reserve, or one that only has to be erased, if the dynamic part may grow.
+    fn take_dynamic(&mut self, die: u32, work: &mut Work, todo: &mut Todo) -> Option<u32> {
+        if self.slc().dies[die as usize].dynamic >= self.dynamic_max(die) {
+            return None;
+        }
+        if self.dies[die as usize].free.len() <= self.parameters.free_blocks_min as usize {
+            if self.victims.lowest(die) != Some(0) {
+                return None;
+            }
+            work.add(self.collect(die, todo));
+        }
+        self.slc_mut().dies[die as usize].dynamic += 1;
+        self.dies[die as usize].free.pop_front()
+    }
+
+    /// How many dynamic SLC blocks a die may have now.
+    fn dynamic_max(&self, die: u32) -> u32 {
+        let slc = self.slc();
+        let free = slc.native_and_dynamic_max.saturating_sub(self.promised_pages(die));
+        let allowed = u64::from(free) * u64::from(slc.parameters.dynamic_percent_max) / 100;
+        (allowed / u64::from(self.flash.pages_per_block)) as u32
+    }
+
+    /// What native blocks of a die hold or will hold as things are, dynamic SLC blocks aside: valid data in native
+    /// and in static blocks, and the rest of the native block that takes host pages.
+    fn promised_pages(&self, die: u32) -> u32 {
+        debug_assert!(!self.writes_slc(die), "an open SLC block is not counted");
+        let place = &self.dies[die as usize];
+        let full = self.slc().dies[die as usize].full.iter();
+        let dynamic = full.filter(|block| self.is_dynamic(**block));
+        let in_dynamic: u32 = dynamic.map(|block| u32::from(self.victims.valid(*block))).sum();
+        place.mapped - in_dynamic + place.host.end - place.host.next
+    }
+
+    /// Makes room for a native block of host pages; without a cache there is nothing to do.
+    pub(super) fn fold_for_native_block(&mut self, die: u32, todo: &mut Todo) -> Work {
+        if self.slc.is_some() { self.fold_for(die, self.flash.pages_per_block, todo) } else { Work::NONE }
+    }
+
+    /// Gives dynamic SLC blocks of a die back until so many more pages find room in native blocks beside them.
+    ///
+    /// While a die has dynamic blocks, promised pages and whole dynamic blocks are together no more than the host's
+    /// part of the die, and that is less than what the die may hold, see [`PageMapParameters::mapped_per_die_max`]. So
+    /// native collection has the same reserve as without a cache, always gains something, and the spare is never lent
+    /// to the cache. Only a new native block, a new static block and a new dynamic block add to that sum; folding
+    /// gives back a whole block for the part of one.
+    fn fold_for(&mut self, die: u32, pages: u32, todo: &mut Todo) -> Work {
+        let mut work = Work::NONE;
+        loop {
+            let slc = self.slc();
+            let taken = u64::from(slc.dies[die as usize].dynamic) * u64::from(self.flash.pages_per_block);
+            let wanted = u64::from(self.promised_pages(die)) + u64::from(pages) + taken;
+            if taken == 0 || wanted <= u64::from(slc.native_and_dynamic_max) {
+                return work;
+            }
+            let index = self.next_to_fold(die, |block| self.is_dynamic(block));
+            work.add(self.fold(die, index.expect("dynamic blocks that are not open are full"), todo));
+        }
+    }
+
+    /// Which of the full SLC blocks of a die is folded next: one that holds nothing valid, or else the oldest.
+    fn next_to_fold(&self, die: u32, fits: impl Fn(u32) -> bool) -> Option<usize> {
+        let full = &self.slc().dies[die as usize].full;
+        let mut fitting = (0..full.len()).filter(|index| fits(full[*index]));
+        let oldest = fitting.next()?;
+        let empty = |index: &usize| self.victims.valid(full[*index]) == 0;
+        Some(Some(oldest).filter(empty).or_else(|| fitting.find(empty)).unwrap_or(oldest))
+    }
+
+    /// Moves what is valid in a full SLC block to native blocks and erases it.
+    fn fold(&mut self, die: u32, index: usize, todo: &mut Todo) -> Work {
+        let block = self.slc_mut().dies[die as usize].full.remove(index).expect("a full block was chosen");
+        let Work { rows, moved, programs, erases, .. } = self.recycle(block, todo);
+        let mut work = Work { slc_rows: rows, moved, programs, erases, ..Work::NONE };
+        let dynamic = self.is_dynamic(block);
+        let slc = self.slc_mut();
+        slc.cells[block as usize] = Cell::Native;
+        if dynamic {
+            slc.dies[die as usize].dynamic -= 1;
+            self.dies[die as usize].free.push_back(block);
+        } else {
+            slc.dies[die as usize].static_free.push_back(block);
+        }
+        while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {
+            work.add(self.collect(die, todo));
+        }
+        work
+    }
+
+    /// A step of what a drive without anything to do does for the cache of a die.
+    pub(super) fn tend_slc(&mut self, die: u32, todo: &mut Todo) -> bool {
+        let Some(slc) = &self.slc else { return false };
+        let wanted = slc.dies[die as usize].full.len() > slc.parameters.idle_kept_blocks as usize;
+        let mut work = Work::NONE;
+        if let Some(index) = self.next_to_fold(die, |_| wanted) {
+            work.add(self.fold(die, index, todo));
+        }
+        if !self.writes_slc(die) {
+            work.add(self.open_slc_block(die, todo));
+        }
+        if work != Work::NONE {
+            todo.push(die, work);
+        }
+        work != Work::NONE
+    }
+
+    fn is_dynamic(&self, block: u32) -> bool {
+        block % self.flash.blocks_per_die < self.slc().native_blocks
+    }
+
+    fn slc(&self) -> &SlcCache {
+        self.slc.as_ref().expect("only a map with a cache asks")
+    }
+
+    fn slc_mut(&mut self) -> &mut SlcCache {
+        self.slc.as_mut().expect("only a map with a cache asks")
+    }
+}
+
+#[cfg(test)]
+#[path = "slc_cache_tests.rs"]
+mod tests;
