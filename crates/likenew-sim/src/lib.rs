@@ -22,6 +22,7 @@ mod section;
 mod sim_drive;
 mod spec;
 mod state;
+pub mod theory;
 mod timeline;
 
 pub use catalog::{Entry, catalog};
