@@ -59,6 +59,9 @@ impl<L: TranslationLayer> Writer<L> {
     }
 
     fn write(&mut self, page: u32) {
+        if self.layer.is_read_only() {
+            return;
+        }
         let size = self.layer.size_max();
         if let Some(die) = self.layer.die_for(page) {
             self.layer.write(page, size, die, &mut self.todo);
@@ -97,6 +100,7 @@ mod tests {
     use super::*;
     use crate::flash::flash_geometry::FlashGeometry;
     use crate::flash::page_map::{PageMap, PageMapParameters};
+    use crate::flash::policies::Policies;
 
     fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {
         super::make(PageMap::new(geometry), geometry.flash.dies, fill, overwritten_share)
@@ -114,6 +118,7 @@ mod tests {
             },
             free_blocks_min: 2,
             idle_free_blocks: 0,
+            policies: Policies::default(),
         }
     }
 

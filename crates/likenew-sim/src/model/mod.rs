@@ -10,6 +10,7 @@ use crate::section::{Section, Sourced, Text};
 mod disk;
 mod flash;
 mod layer;
+mod policies;
 
 pub use flash::FlashModel;
 pub use layer::Layer;
