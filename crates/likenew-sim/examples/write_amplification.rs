@@ -6,7 +6,7 @@ use likenew_sim::flash::policies::{Collection, Streams};
 use likenew_sim::flash::write_amplification::{Measured, Setting, Traffic};
 
 fn main() {
-    println!("{:<64} {:>8} {:>8} {:>9}", "", "measured", "theory", "deviation");
+    println!("{:<76} {:>8} {:>8} {:>9}", "", "measured", "theory", "deviation");
     for spare_share in [0.07, 0.10, 0.15, 0.20, 0.28, 0.40] {
         for (collection, streams, pages_per_block) in [
             (Collection::Greedy, Streams::Separate, 64),
@@ -67,5 +67,5 @@ fn report(setting: &Setting) {
     let (theory, deviation) = theory.map_or(("–".into(), "–".into()), |theory| {
         (format!("{theory:.3}"), format!("{:+.2} %", 100.0 * (write_amplification / theory - 1.0)))
     });
-    println!("{name:<64} {write_amplification:>8.3} {theory:>8} {deviation:>9}");
+    println!("{name:<76} {write_amplification:>8.3} {theory:>8} {deviation:>9}");
 }
