@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use likenew_sim::flash::flash_geometry::FlashGeometry;
 use likenew_sim::flash::page_map::{PageMap, PageMapParameters};
+use likenew_sim::flash::policies::Policies;
 use likenew_sim::flash::translation_layer::{Todo, TranslationLayer as _};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,6 +35,7 @@ fn report(blocks_per_die: u32) {
         free_blocks_min: 2,
         idle_free_blocks: 0,
         slc_cache: None,
+        policies: Policies::default(),
     };
     let mut todo = Todo::default();
     let start = Instant::now();

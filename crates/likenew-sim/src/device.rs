@@ -1,7 +1,7 @@
 //! The contract between a simulated drive's lane and the mechanism behind it.
 
 use likenew_core::drive::{Accounting, Wear};
-use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
+use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 
@@ -43,6 +43,9 @@ pub(crate) trait Device: Send {
     /// Its books: work since it was opened, and free blocks as of now.
     fn accounting(&self) -> Accounting;
 }
+
+/// EIO, the medium's error.
+pub(crate) const MEDIUM_ERROR: Outcome = Outcome::Error(5);
 
 /// What stands in a slot that was never used.
 pub(crate) const NO_IO: Io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };

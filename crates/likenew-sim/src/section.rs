@@ -148,6 +148,16 @@ impl<'a> Section<'a> {
         self.value(key, &allowed, |value| words.iter().position(|word| value.as_str() == Some(word)))
     }
 
+    /// One of some words that may be absent; gives which.
+    pub(crate) fn choice_or_none(
+        &mut self,
+        key: &'static str,
+        words: &[&str],
+    ) -> Result<Option<usize>, SimError> {
+        self.known.push(key);
+        if self.entries.contains_key(key) { self.choice(key, words).map(Some) } else { Ok(None) }
+    }
+
     /// A line of text with its source.
     pub(crate) fn line(&mut self, key: &'static str) -> Result<String, SimError> {
         self.value(key, "a text of 1 to 200 characters", |value| line(value).map(str::to_owned))

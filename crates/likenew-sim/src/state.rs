@@ -73,6 +73,9 @@ impl<L: TranslationLayer> Writer<L> {
     }
 
     fn write(&mut self, page: u32) {
+        if self.layer.is_read_only() {
+            return;
+        }
         let size = self.layer.size_max();
         if let Some(die) = self.layer.die_for(page) {
             self.layer.write(page, size, die, &mut self.todo);
@@ -114,6 +117,7 @@ mod tests {
     use crate::flash::compressing_parameters::CompressingParameters;
     use crate::flash::flash_geometry::FlashGeometry;
     use crate::flash::page_map::{PageMap, PageMapParameters};
+    use crate::flash::policies::Policies;
 
     fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {
         let past = Past { fill, overwritten_share, age: Nanos::ZERO };
@@ -133,6 +137,7 @@ mod tests {
             free_blocks_min: 2,
             idle_free_blocks: 0,
             slc_cache: None,
+            policies: Policies::default(),
         }
     }
 

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use likenew_core::drive::Drive as _;
-use likenew_sim::model::{Mechanism, Model};
+use likenew_sim::flash::policies::{Collection, ErasedBlocks, Policies, Streams};
+use likenew_sim::model::{Layer, Mechanism, Model};
 use likenew_sim::{Named, SimError, Spec, State, catalog};
 use proptest::prelude::*;
 
@@ -125,6 +126,46 @@ fn what_is_unknown_incomplete_or_unsourced_is_refused() {
     let slow = DISK.replace("full_seek_ns = { value = 10000000", "full_seek_ns = { value = 1000000");
     let error = Model::parse("d.toml", &slow).unwrap_err().to_string();
     assert!(error.contains("no seek curve rises"), "{error}");
+}
+
+#[test]
+fn the_policies_of_a_map_are_read_and_checked() {
+    let with = |keys: &str| {
+        let keys = keys.replace(" is ", " = { value = ").replace(';', ", source = \"invented\" }\n");
+        Model::parse("my.toml", &TINY.replacen("[map]\n", &format!("[map]\n{keys}"), 1))
+    };
+    let policies = |keys: &str| {
+        let Mechanism::Flash(flash) = with(keys).expect(keys).mechanism else { panic!("it is flash") };
+        let Layer::Page(page) = flash.layer else { panic!("it has a page map") };
+        page.policies
+    };
+    assert_eq!(policies(""), Policies::default());
+    let all = "collection is \"choices\";collection_choices is 10;streams is \"hot-cold\";";
+    let expected = Policies {
+        collection: Collection::Choices(10),
+        streams: Streams::HotCold,
+        erased_blocks: ErasedBlocks::LeastWorn,
+        wear_spread_max: 50,
+        endurance_erases: Some(3000),
+    };
+    let wear = "erased_blocks is \"least-worn\";wear_spread_max is 50;endurance_erases is 3000;";
+    assert_eq!(policies(&format!("{all}{wear}")), expected);
+    assert_eq!(policies("collection is \"cost-benefit\";").collection, Collection::CostBenefit);
+    assert_eq!(policies("collection is \"fifo\";streams is \"mixed\";").streams, Streams::Mixed);
+    for (keys, word) in [
+        ("collection is \"choices\";", "map.collection_choices is missing"),
+        ("collection is \"fifo\";collection_choices is 2;", "for map.collection \"choices\" only"),
+        ("collection_choices is 2;", "for map.collection \"choices\" only"),
+        ("collection is \"choices\";collection_choices is 1001;", "from 1 to 1000"),
+        ("collection is \"best\";", "\"greedy\" or \"fifo\" or \"choices\" or \"cost-benefit\""),
+        ("streams is 3;", "\"mixed\" or \"separate\" or \"hot-cold\""),
+        ("erased_blocks is \"any\";", "\"fifo\" or \"least-worn\""),
+        ("wear_spread_max is -1;", "from 0 to 1000000"),
+        ("endurance_erases is 0;", "from 1 to 10000000"),
+    ] {
+        let error = with(keys).expect_err(keys).to_string();
+        assert!(error.contains(word) && error.starts_with("my.toml:"), "{error} does not say {word}");
+    }
 }
 
 #[test]

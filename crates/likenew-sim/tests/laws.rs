@@ -8,6 +8,7 @@ use likenew_core::laws;
 use likenew_core::units::Nanos;
 use likenew_sim::{SimDrive, Spec};
 use proptest::prelude::{Strategy, TestCaseError, any, prop_assert, proptest};
+use proptest::sample::select;
 
 fn open(spec: &str) -> SimDrive {
     Spec::parse(spec).unwrap().open(|_: &Path| unreachable!("no file is named")).unwrap()
@@ -51,16 +52,39 @@ fn set(text: &str, key: &str, value: u64) -> String {
     format!("{}{value}{}", &text[..start], &text[end..])
 }
 
+/// Keys of a map's policies.
+fn policies() -> impl Strategy<Value = String> {
+    let words = |key: &'static str, words: &'static [&'static str]| {
+        select(words).prop_map(move |word| format!("{key} = {{ value = \"{word}\", source = \"any\" }}\n"))
+    };
+    let number = |key, value| format!("{key} = {{ value = {value}, source = \"any\" }}\n");
+    let choices = move |collection: String| {
+        let draws = collection.contains("choices");
+        (1u64..9).prop_map(move |count| {
+            let count = if draws { number("collection_choices", count) } else { String::new() };
+            format!("{collection}{count}")
+        })
+    };
+    let collection =
+        words("collection", &["greedy", "fifo", "choices", "cost-benefit"]).prop_flat_map(choices);
+    let streams = words("streams", &["mixed", "separate", "hot-cold"]);
+    let erased = words("erased_blocks", &["fifo", "least-worn"]);
+    (collection, streams, erased, 0u64..5).prop_map(move |(collection, streams, erased, spread)| {
+        format!("{collection}{streams}{erased}{}", number("wear_spread_max", spread))
+    })
+}
+
 fn small_drives() -> impl Strategy<Value = String> {
     let chips = (1u64..4, 1u64..4, 1u64..3, 8u64..20, 1u64..5, 1u64..3);
-    (chips, (1u64..40, 1u64..10, 1u64..5), (0u64..12, 1u64..=100)).prop_map(
+    (chips, (1u64..40, 1u64..10, 1u64..5), (0u64..12, 1u64..=100), policies()).prop_map(
         |(
             (channels, dies, planes, blocks, programs, shape),
             (slots, programs_max, buffers),
             (idle, percent),
+            policies,
         )| {
             let unit = planes * shape;
-            let room = channels * dies * ((blocks - 4) * planes * programs * shape - unit);
+            let room = channels * dies * ((blocks - 6) * planes * programs * shape - unit);
             // Twelve units a block, so that small drives still hold a mebibyte.
             let pages = (room * 12 * percent / 100).max(256);
             [
@@ -81,6 +105,7 @@ fn small_drives() -> impl Strategy<Value = String> {
             .fold(include_str!("../../../catalog/tiny-flash.toml").to_owned(), |text, (key, value)| {
                 set(&text, key, *value)
             })
+            .replace("[map]\n", &format!("[map]\n{policies}"))
         },
     )
 }

@@ -15,15 +15,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::fault_parameters::FaultParameters;
-use crate::device::{Device, NO_IO};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO};
 use crate::event_queue::EventQueue;
 use crate::timeline::{Timeline, times};
 
 /// All drives with the same faults have them at the same I/Os.
 const SEED: u64 = 1;
-
-/// EIO, the medium's error.
-const MEDIUM_ERROR: Outcome = Outcome::Error(5);
 
 /// A drive that is asked to write and may only be read answers after this (assumed: a command without data).
 const REFUSAL: Nanos = Nanos::from_micros(100);

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::block_entries::BlockEntries;
 use super::compressing_parameters::CompressingParameters;
+use super::policies::Collection;
 use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Work};
 use super::victims::Victims;
 
@@ -111,7 +112,12 @@ impl CompressingMap {
             granules: vec![NOTHING; user_pages],
             sizes: vec![0; user_pages],
             entries: (0..blocks).map(|_| BlockEntries::default()).collect(),
-            victims: Victims::new(flash.dies, flash.blocks_per_die, parameters.block_granules()),
+            victims: Victims::new(
+                flash.dies,
+                flash.blocks_per_die,
+                parameters.block_granules(),
+                Collection::Greedy,
+            ),
             dies: (0..flash.dies).map(die).collect(),
             mapped_pages: 0,
             counts: Counts::default(),
@@ -221,7 +227,8 @@ impl CompressingMap {
 
     /// Moves what is valid out of the emptiest closed block of a die and erases it.
     fn collect(&mut self, die: u32, todo: &mut Todo) -> Work {
-        let victim = self.victims.take_lowest(die).expect("a die that needs collection has a closed block");
+        let victim = self.victims.choose(die).expect("a die that needs collection has a closed block");
+        self.victims.take(victim);
         let valid = u32::from(self.victims.valid(victim));
         assert!(
             valid < self.parameters.block_granules_sure(),
@@ -349,8 +356,9 @@ impl TranslationLayer for CompressingMap {
 
     fn tend(&mut self, die: u32, todo: &mut Todo) -> bool {
         let wanted = self.dies[die as usize].free.len() < self.parameters.idle_free_blocks as usize;
-        let gains = |valid| u32::from(valid) < self.parameters.block_granules_sure();
-        if !wanted || !self.victims.lowest(die).is_some_and(gains) {
+        let sure = self.parameters.block_granules_sure();
+        let victim = if wanted { self.victims.choose(die) } else { None };
+        if victim.is_none_or(|victim| u32::from(self.victims.valid(victim)) >= sure) {
             return false;
         }
         let work = self.collect(die, todo);

@@ -8,7 +8,7 @@ use super::*;
 use crate::flash::block_entries::STALE_ENTRIES_SLACK;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::layer_laws::{acts, keeps_its_laws};
-use crate::flash::page_map::tests::greedy_write_amplification;
+use crate::theory::page::greedy;
 
 /// One die of 2048 blocks of 32 pages of 16 granules, two for zeros.
 fn shape(spare_share: f64) -> CompressingParameters {
@@ -72,7 +72,7 @@ fn theory(parameters: &CompressingParameters, size: u32) -> f64 {
     let alpha = usable_blocks(parameters) * f64::from(entries) / f64::from(parameters.flash.user_pages);
     let page_share =
         f64::from(parameters.block_granules()) / f64::from(entries * parameters.granules_per_page);
-    greedy_write_amplification(entries, alpha) * page_share
+    greedy(entries, alpha) * page_share
 }
 
 #[test]

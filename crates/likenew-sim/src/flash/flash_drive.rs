@@ -23,7 +23,7 @@ use super::nand::{Ended, Nand, NandEvent, ReadJob, Reader};
 use super::thermal::Thermal;
 use super::translation_layer::{Counts, Todo, TranslationLayer};
 use super::write_buffer::WriteBuffer;
-use crate::device::{Device, NO_IO, books};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, books};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::timeline::Timeline;
@@ -40,6 +40,8 @@ enum Event {
     Nand(NandEvent),
     /// The I/O in this slot ends.
     Complete(u32),
+    /// The drive takes no data any more, and refuses the I/O in this slot.
+    Refuse(u32),
     /// The drive may have had nothing to do for long enough to look after itself.
     IdleCheck,
 }
@@ -200,6 +202,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
         match self.requests[slot as usize].io.op {
             Op::Read => self.look_up(slot, now),
+            Op::Write | Op::Flush if self.layer.is_read_only() => self.events.push(now, Event::Refuse(slot)),
             Op::Write => {
                 self.writers.push_back(slot);
                 self.send(now);
@@ -259,8 +262,8 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    fn end(&mut self, slot: u32, now: Nanos, done: &mut Vec<Completion>) {
-        done.push(Completion { slot: Slot(slot), at: now, outcome: Outcome::Done });
+    fn end(&mut self, slot: u32, outcome: Outcome, now: Nanos, done: &mut Vec<Completion>) {
+        done.push(Completion { slot: Slot(slot), at: now, outcome });
         self.slots_used -= 1;
         if let Some(next) = self.waiting.pop_front() {
             self.begin(next, now);
@@ -335,7 +338,8 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
             Event::Command(slot) => self.command(slot, now),
             Event::Arrived(slot, pages) => self.arrive(slot, pages, now, done),
             Event::Nand(event) => self.nand_happens(event, now),
-            Event::Complete(slot) => self.end(slot, now, done),
+            Event::Complete(slot) => self.end(slot, Outcome::Done, now, done),
+            Event::Refuse(slot) => self.end(slot, MEDIUM_ERROR, now, done),
             Event::IdleCheck => self.check_idle(now),
         }
     }
@@ -361,7 +365,8 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
         self.buffer.flush(SETTLING);
         self.drain(now);
         let (mut done, mut settled) = (Vec::new(), now);
-        while !self.buffer.is_empty() || !self.nand.is_all_idle() {
+        // What a drive that has become read-only still holds in its buffer stays there.
+        while (!self.buffer.is_empty() && !self.layer.is_read_only()) || !self.nand.is_all_idle() {
             settled = self.next_at().expect("dies that work come to an end");
             self.step(&mut done);
         }

@@ -2,6 +2,7 @@
 
 pub mod ageing;
 mod block_entries;
+mod block_wear;
 pub mod compressing_map;
 pub mod compressing_parameters;
 mod contents;
@@ -15,7 +16,10 @@ pub mod log_block;
 pub mod map_cache;
 pub mod nand;
 pub mod page_map;
+pub mod policies;
+mod recent_writes;
 pub mod thermal;
 pub mod translation_layer;
 mod victims;
+pub mod write_amplification;
 mod write_buffer;

@@ -2,16 +2,19 @@
 //!
 //! "Page" here is the unit of the map, which may be smaller than the page that the flash programs.
 //!
-//! Placement: the caller chooses the die of every host write; collection stays within the die. Victims are greedy:
-//! the closed block of the die with the fewest valid pages. Host writes and collected pages fill separate blocks. A
-//! pseudo-SLC cache may take the host writes first, see [`SlcCacheParameters`].
+//! Placement: the caller chooses the die of every host write; collection stays within the die. Which block is collected,
+//! which pages share a block and how blocks wear is said by [`Policies`].
+//! A pseudo-SLC cache may take the host writes first, see [`SlcCacheParameters`].
 
 use std::collections::VecDeque;
 
 use likenew_core::drive::Wear;
 use serde::{Deserialize, Serialize};
 
+use super::block_wear::BlockWear;
 use super::flash_geometry::FlashGeometry;
+use super::policies::{Policies, Streams};
+use super::recent_writes::RecentWrites;
 use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Work};
 use super::victims::Victims;
 
@@ -33,15 +36,23 @@ pub struct PageMapParameters {
     pub idle_free_blocks: u32,
     /// Blocks that take host writes with one bit in a cell.
     pub slc_cache: Option<SlcCacheParameters>,
+    /// What it does where there is a choice.
+    pub policies: Policies,
 }
 
 impl PageMapParameters {
     /// Host pages that one die may hold, so that collection always gains something: everything except the erased
-    /// reserve, the two open blocks and the static SLC blocks.
+    /// reserve, the open blocks and the static SLC blocks.
     pub fn mapped_per_die_max(&self) -> u64 {
         let static_blocks = self.slc_cache.map_or(0, |slc| slc.static_blocks);
-        let reserve = u64::from(self.free_blocks_min) + 2 + u64::from(static_blocks);
+        let reserve =
+            u64::from(self.reserve_blocks() + self.policies.streams.open_blocks()) + u64::from(static_blocks);
         u64::from(self.flash.blocks_per_die).saturating_sub(reserve) * u64::from(self.flash.pages_per_block)
+    }
+
+    /// Erased blocks that each die keeps.
+    pub fn reserve_blocks(&self) -> u32 {
+        self.free_blocks_min + self.policies.kept_for_failures()
     }
 
     /// Whether a translation layer of this shape can work.
@@ -54,8 +65,10 @@ impl PageMapParameters {
         if self.free_blocks_min < 2 {
             return Err("at least 2 blocks are kept free".into());
         }
+        self.policies.check()?;
         if let Some(slc) = &self.slc_cache {
             slc.check(flash)?;
+            self.policies.check_beside_slc_cache()?;
         }
         // One unit a die more, so that a die with room is always found for the next unit.
         let usable =
@@ -81,13 +94,28 @@ struct Frontier {
 
 #[derive(Serialize, Deserialize)]
 struct Die {
+    /// Where the host's pages go.
     host: Frontier,
-    collected: Frontier,
+    /// The host has written to the program unit there.
+    unit_begun: bool,
+    /// Where the host's pages of the other temperature go, if hot and cold ones are told apart, and whether `host` is hot.
+    other_host: Option<Frontier>,
+    host_is_hot: bool,
+    /// Where collected pages go, if it is not where the host's go.
+    collected: Option<Frontier>,
     /// Erased blocks, the longest erased first.
     free: VecDeque<u32>,
     mapped: u32,
-    /// Collected pages that do not fill a program unit yet.
-    unit_fill: u32,
+    /// No pages of the host are accepted beyond this; 0 if none ever will be.
+    mapped_max: u32,
+}
+
+impl Die {
+    /// Where collected pages go.
+    #[inline]
+    fn collected(&mut self) -> &mut Frontier {
+        self.collected.as_mut().unwrap_or(&mut self.host)
+    }
 }
 
 /// In the maps, 0 stands for "nothing", so that a new drive's maps are untouched zero memory; page `n` is `n + 1`.
@@ -98,7 +126,6 @@ const NOTHING: u32 = 0;
 pub struct PageMap {
     parameters: PageMapParameters,
     flash: FlashGeometry,
-    mapped_per_die_max: u32,
     /// Host page to flash page.
     flash_pages: Vec<u32>,
     /// Flash page to host page; nothing where the flash page holds no valid data.
@@ -106,8 +133,11 @@ pub struct PageMap {
     victims: Victims,
     dies: Vec<Die>,
     counts: Counts,
-    /// Erasures of each block.
-    erases: Vec<u32>,
+    wear: BlockWear,
+    /// What hot and cold pages are told apart by, if they are.
+    recent: Option<RecentWrites>,
+    /// Dies have lost so many blocks that the host's pages may not find room any more.
+    read_only: bool,
     /// When each block was opened.
     opened_s: Vec<i64>,
     now_s: i64,
@@ -122,21 +152,38 @@ impl PageMap {
     pub fn new(parameters: PageMapParameters) -> Self {
         parameters.check().expect("the parameters were checked");
         let flash = parameters.flash;
+        let streams = parameters.policies.streams;
         let native_blocks = flash.blocks_per_die - parameters.slc_cache.map_or(0, |slc| slc.static_blocks);
         let die = |index| {
             let first = index * flash.blocks_per_die;
             let mut free: VecDeque<u32> = (first..first + native_blocks).collect();
-            let mut open = || frontier(&flash, free.pop_front().expect("a die has more than two blocks"));
-            Die { host: open(), collected: open(), free, mapped: 0, unit_fill: 0 }
+            let mut open =
+                || frontier(&flash, free.pop_front().expect("a die has more than the open blocks"));
+            Die {
+                host: open(),
+                unit_begun: false,
+                other_host: (streams == Streams::HotCold).then(&mut open),
+                host_is_hot: false,
+                collected: (streams != Streams::Mixed).then(&mut open),
+                free,
+                mapped: 0,
+                mapped_max: parameters.mapped_per_die_max() as u32,
+            }
         };
         let mut map = Self {
-            mapped_per_die_max: parameters.mapped_per_die_max() as u32,
             flash_pages: vec![NOTHING; flash.user_pages as usize],
             host_pages: vec![NOTHING; flash.pages() as usize],
-            victims: Victims::new(flash.dies, flash.blocks_per_die, flash.pages_per_block),
+            victims: Victims::new(
+                flash.dies,
+                flash.blocks_per_die,
+                flash.pages_per_block,
+                parameters.policies.collection,
+            ),
             dies: (0..flash.dies).map(die).collect(),
             counts: Counts::default(),
-            erases: vec![0; flash.blocks() as usize],
+            wear: BlockWear::new(&flash, parameters.policies.endurance_erases),
+            recent: (streams == Streams::HotCold).then(|| RecentWrites::new(flash.user_pages)),
+            read_only: false,
             opened_s: vec![0; flash.blocks() as usize],
             now_s: 0,
             slc: SlcCache::of(&parameters),
@@ -176,48 +223,61 @@ impl PageMap {
             return self.renew_slc_block(die, todo);
         }
         let mut work = self.fold_for_native_block(die, todo);
-        let place = &mut self.dies[die as usize];
-        self.victims.close(place.host.block);
-        let block = place.free.pop_front().expect("collection keeps at least two blocks free");
-        place.host = frontier(&self.flash, block);
-        self.opened_s[block as usize] = self.now_s;
-        while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {
-            work.add(self.collect(die, todo));
-        }
+        self.victims.close(self.dies[die as usize].host.block);
+        self.dies[die as usize].host = self.open_block(die, true);
+        self.dies[die as usize].unit_begun = false;
+        work.add(self.restore_reserve(die, todo));
         work.add(self.open_slc_block(die, todo));
         if work != Work::NONE {
             todo.push(die, work);
         }
     }
 
-    /// Moves what is valid out of the emptiest closed block of a die and erases it.
-    fn collect(&mut self, die: u32, todo: &mut Todo) -> Work {
-        let victim = self.victims.take_lowest(die).expect("a die that needs collection has a closed block");
-        let valid = u32::from(self.victims.valid(victim));
-        assert!(
-            valid < self.flash.pages_per_block,
-            "a die never holds so much that collection gains nothing"
-        );
-        let work = self.recycle(victim, todo);
-        self.dies[die as usize].free.push_back(victim);
+    /// Collects the block of a die that the policy chooses, if that can gain something.
+    fn collect(&mut self, die: u32, todo: &mut Todo) -> Option<Work> {
+        let victim = self.victims.choose(die)?;
+        let valid = self.victims.valid(victim);
+        // A policy that does not look for the emptiest block may take one that gains nothing on the way to others.
+        let gains = u32::from(valid) < self.flash.pages_per_block || self.victims.any_gains(die);
+        if !gains || !self.has_room(die, valid) {
+            return None;
+        }
+        let mut work = self.clear(victim, todo);
+        work.add(self.level_wear(victim, todo));
+        Some(work)
+    }
+
+    /// Moves what is valid out of a closed block and erases it.
+    fn clear(&mut self, victim: u32, todo: &mut Todo) -> Work {
+        let die = self.victims.die(victim);
+        self.victims.take(victim);
+        let (work, survives) = self.recycle(victim, todo);
+        if survives {
+            self.dies[die as usize].free.push_back(victim);
+        } else {
+            self.lose_block(die);
+        }
         work
     }
 
-    /// Moves what is valid out of a block and erases it.
-    fn recycle(&mut self, victim: u32, todo: &mut Todo) -> Work {
+    /// Moves what is valid out of a block that is no victim any more and erases it; says whether it survives that.
+    fn recycle(&mut self, victim: u32, todo: &mut Todo) -> (Work, bool) {
         let (die, valid) = (self.victims.die(victim), u32::from(self.victims.valid(victim)));
+        let unit_fill = self.dies[die as usize].collected().next % self.flash.unit_pages;
         let rows = if valid > 0 { self.move_out(victim, valid, todo) } else { 0 };
         self.victims.erase(victim);
-        self.erases[victim as usize] += 1;
         let start = u64::from(victim) * u64::from(self.flash.pages_per_block);
         todo.note(|| Change::Erased(start..start + u64::from(self.flash.pages_per_block)));
-        let place = &mut self.dies[die as usize];
-        place.unit_fill += valid;
-        let programs = place.unit_fill / self.flash.unit_pages;
-        place.unit_fill %= self.flash.unit_pages;
         self.counts.programmed += u64::from(valid);
         self.counts.erases += 1;
-        Work { rows, moved: valid, programs, erases: 1, ..Work::NONE }
+        let work = Work {
+            rows,
+            moved: valid,
+            programs: (unit_fill + valid) / self.flash.unit_pages,
+            erases: 1,
+            ..Work::NONE
+        };
+        (work, self.wear.erase(victim))
     }
 
     /// Moves all valid pages of a block; returns how many rows hold at least one of them.
@@ -246,16 +306,15 @@ impl PageMap {
     #[inline]
     fn append(&mut self, held: u32, die: u32) -> u32 {
         let place = &mut self.dies[die as usize];
-        let Frontier { block, next, end } = place.collected;
-        place.collected.next = next + 1;
+        let collected = place.collected();
+        let Frontier { block, next, end } = *collected;
+        collected.next = next + 1;
         self.flash_pages[held as usize - 1] = next + 1;
         self.host_pages[next as usize] = held;
         self.victims.gain(block);
         if next + 1 == end {
             self.victims.close(block);
-            let block = place.free.pop_front().expect("collection starts with a free block left");
-            place.collected = frontier(&self.flash, block);
-            self.opened_s[block as usize] = self.now_s;
+            *self.dies[die as usize].collected() = self.open_block(die, false);
         }
         next
     }
@@ -282,20 +341,28 @@ impl TranslationLayer for PageMap {
 
     #[inline]
     fn accepts(&self, die: u32) -> bool {
-        self.dies[die as usize].mapped + self.flash.unit_pages <= self.mapped_per_die_max
+        let Die { mapped, mapped_max, .. } = self.dies[die as usize];
+        mapped + self.flash.unit_pages <= mapped_max
     }
 
     #[inline]
     fn unit(&self, die: u32) -> Unit {
-        self.host_unit(die)
+        if self.writes_slc(die) {
+            return Unit { cell: Cell::Slc, size: self.flash.row_pages };
+        }
+        // Collected pages in the same block may have begun the unit.
+        let begun = self.dies[die as usize].host.next % self.flash.unit_pages;
+        Unit { cell: Cell::Native, size: self.flash.unit_pages - begun }
     }
 
     #[inline]
     fn write(&mut self, page: u32, _size: u32, die: u32, todo: &mut Todo) {
         self.invalidate(page);
+        self.choose_host_block(page, die);
         let place = &mut self.dies[die as usize];
         let Frontier { block, next, end } = place.host;
         place.host.next = next + 1;
+        place.unit_begun = true;
         place.mapped += 1;
         self.flash_pages[page as usize] = next + 1;
         self.host_pages[next as usize] = page + 1;
@@ -309,9 +376,14 @@ impl TranslationLayer for PageMap {
     }
 
     fn end_unit(&mut self, die: u32, todo: &mut Todo) {
-        let unit_pages = self.host_unit(die).size;
-        let host = &mut self.dies[die as usize].host;
-        let padded = host.next.next_multiple_of(unit_pages);
+        let slc = self.writes_slc(die);
+        let Die { host, unit_begun, .. } = &mut self.dies[die as usize];
+        // Collected pages that have begun a unit of a block that they share wait for the host's.
+        if !std::mem::take(unit_begun) {
+            return;
+        }
+        let padded =
+            host.next.next_multiple_of(if slc { self.flash.row_pages } else { self.flash.unit_pages });
         self.counts.programmed += u64::from(padded - host.next);
         host.next = padded;
         if host.next == host.end {
@@ -327,12 +399,12 @@ impl TranslationLayer for PageMap {
         if self.tend_slc(die, todo) {
             return true;
         }
-        let wanted = self.dies[die as usize].free.len() < self.parameters.idle_free_blocks as usize;
-        let gains = |valid| u32::from(valid) < self.flash.pages_per_block;
-        if !wanted || !self.victims.lowest(die).is_some_and(gains) {
+        let Die { free, mapped_max, .. } = &self.dies[die as usize];
+        if *mapped_max == 0 || free.len() >= self.parameters.idle_free_blocks as usize {
             return false;
         }
-        let work = self.collect(die, todo);
+        let Some(mut work) = self.collect(die, todo) else { return false };
+        work.add(self.restore_reserve(die, todo));
         todo.push(die, work);
         true
     }
@@ -346,7 +418,8 @@ impl TranslationLayer for PageMap {
     fn set_clock(&mut self, seconds: i64) {
         self.now_s = seconds;
         // A block is as old as its first page, however long it was open before.
-        for Frontier { block, next, .. } in self.dies.iter().flat_map(|die| [die.host, die.collected]) {
+        let open = |die: &Die| [Some(die.host), die.other_host, die.collected];
+        for Frontier { block, next, .. } in self.dies.iter().flat_map(open).flatten() {
             if next.is_multiple_of(self.flash.pages_per_block) {
                 self.opened_s[block as usize] = seconds;
             }
@@ -367,7 +440,11 @@ impl TranslationLayer for PageMap {
     }
 
     fn wear(&self) -> Wear {
-        Wear::of(self.erases.iter().copied(), 0)
+        self.wear.summary()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
     }
 }
 
@@ -375,6 +452,9 @@ fn frontier(flash: &FlashGeometry, block: u32) -> Frontier {
     let next = block * flash.pages_per_block;
     Frontier { block, next, end: next + flash.pages_per_block }
 }
+
+#[path = "page_map_blocks.rs"]
+mod blocks;
 
 #[cfg(test)]
 #[path = "page_map_tests.rs"]

@@ -1,4 +1,4 @@
-//! The translation layer against theory, and its invariants under random use.
+//! The page map's shapes, its wear, and its invariants under random use with every policy.
 
 use proptest::prelude::*;
 use rand::SeedableRng as _;
@@ -6,25 +6,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::flash::layer_laws::{acts, keeps_its_laws};
+use crate::flash::policies::{Collection, ErasedBlocks};
+use crate::theory::page::greedy;
 
-/// Write amplification of greedy collection under uniform random writes, in the limit of many blocks: victims hold
-/// one of two successive counts m and m − 1 of valid pages (Bux and Iliadis, 2010), mixed by q, and flow balance
-/// gives α = Np (H(Np) − H(m) + q/m) / (Np − m + q) and WA = Np / (Np − m + q).
-pub(in crate::flash) fn greedy_write_amplification(pages_per_block: u32, alpha: f64) -> f64 {
-    let np = f64::from(pages_per_block);
-    let harmonic_above = |m: u32| (m + 1..=pages_per_block).map(|i| 1.0 / f64::from(i)).sum::<f64>();
-    let alpha_of = |m: u32, q: f64| np * (harmonic_above(m) + q / f64::from(m)) / (np - f64::from(m) + q);
-    let m = (1..pages_per_block).find(|m| alpha_of(*m, 0.0) <= alpha).expect("a spare share above zero");
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if alpha_of(m, middle) < alpha { low = middle } else { high = middle }
-    }
-    np / (np - f64::from(m) + low)
-}
-
-/// One die of 4096 blocks. At the moment a victim is chosen, the reserve is erased (one block of it has just become
-/// the empty host block) and the block of collected pages is half full on average.
+/// One die of 4096 blocks.
 fn shape(pages_per_block: u32, spare_share: f64) -> PageMapParameters {
     let mut geometry = PageMapParameters {
         flash: FlashGeometry {
@@ -38,19 +23,15 @@ fn shape(pages_per_block: u32, spare_share: f64) -> PageMapParameters {
         free_blocks_min: 2,
         idle_free_blocks: 0,
         slc_cache: None,
+        policies: Policies::default(),
     };
-    geometry.flash.user_pages = (usable_pages(&geometry) * (1.0 - spare_share)) as u32;
+    geometry.flash.user_pages = (geometry.closed_pages() * (1.0 - spare_share)) as u32;
     geometry
 }
 
 fn write(ftl: &mut PageMap, page: u32, die: u32) {
     let mut todo = Todo::default();
     ftl.write(page, 1, die, &mut todo);
-}
-
-fn usable_pages(geometry: &PageMapParameters) -> f64 {
-    let unusable_blocks = f64::from(geometry.flash.dies) * (f64::from(geometry.free_blocks_min) + 0.5);
-    geometry.flash.pages() as f64 - unusable_blocks * f64::from(geometry.flash.pages_per_block)
 }
 
 fn fill(ftl: &mut PageMap) {
@@ -79,71 +60,15 @@ fn random_writes(ftl: &mut PageMap, from: u32, to: u32) -> f64 {
 }
 
 #[test]
-fn the_formula_gives_the_values_that_are_known() {
-    for (pages, spare, known) in
-        [(64, 0.07, 6.615), (128, 0.07, 6.945), (64, 0.28, 1.942), (256, 0.40, 1.474), (32, 0.10, 4.508)]
-    {
-        let found = greedy_write_amplification(pages, 1.0 / (1.0 - spare));
-        assert!((found / known - 1.0).abs() < 1e-3, "{pages} pages, spare {spare}: {found} is not {known}");
-    }
-}
-
-#[test]
-fn random_writes_are_amplified_as_theory_says() {
-    for (pages_per_block, spare) in
-        [(32, 0.07), (64, 0.07), (32, 0.10), (32, 0.15), (64, 0.20), (32, 0.28), (32, 0.40)]
-    {
-        let mut ftl = PageMap::new(shape(pages_per_block, spare));
-        fill(&mut ftl);
-        let alpha = usable_pages(&ftl.parameters) / f64::from(ftl.flash.user_pages);
-        let theory = greedy_write_amplification(pages_per_block, alpha);
-        let found = random_writes(&mut ftl, 6, 14);
-        println!("{pages_per_block} {spare} {found} {theory} {}", found / theory - 1.0);
-        assert!(
-            (found / theory - 1.0).abs() < 0.01,
-            "{pages_per_block} pages a block, spare {spare}: {found} is not {theory}"
-        );
-    }
-}
-
-#[test]
 fn many_dies_amplify_like_one() {
     let mut geometry = shape(32, 0.15);
     (geometry.flash.dies, geometry.flash.blocks_per_die) = (4, 2048);
-    geometry.flash.user_pages = (usable_pages(&geometry) * 0.85) as u32;
+    geometry.flash.user_pages = (geometry.closed_pages() * 0.85) as u32;
     let mut ftl = PageMap::new(geometry);
     fill(&mut ftl);
-    let theory = greedy_write_amplification(32, 1.0 / 0.85);
+    let theory = greedy(32, 1.0 / 0.85);
     let found = random_writes(&mut ftl, 6, 12);
     assert!((found / theory - 1.0).abs() < 0.01, "{found} is not {theory}");
-}
-
-/// With probability q an operation trims a random mapped page instead of writing a random page. The mapped share
-/// settles at s = (1 − 2q)/(1 − q) and the spare share at 1 − s(1 − S) (after Frankie and others, arXiv 1210.5975).
-#[test]
-fn trim_lowers_write_amplification_as_theory_says() {
-    let spare = 0.07;
-    for q in [0.1, 0.2] {
-        let mut ftl = PageMap::new(shape(32, spare));
-        fill(&mut ftl);
-        let user = ftl.flash.user_pages;
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
-        let found = measure(&mut ftl, 6, 14, |ftl, _| {
-            let page = random.random_range(0..user);
-            if random.random_bool(q) {
-                let mut page = page;
-                while ftl.flash_page(page).is_none() {
-                    page = random.random_range(0..user);
-                }
-                ftl.trim(page, &mut Todo::default());
-            } else {
-                write(ftl, page, 0);
-            }
-        });
-        let mapped = (1.0 - 2.0 * q) / (1.0 - q);
-        let theory = greedy_write_amplification(32, 1.0 / (mapped * (1.0 - spare)));
-        assert!((found / theory - 1.0).abs() < 0.015, "q {q}: {found} is not {theory}");
-    }
 }
 
 #[test]
@@ -170,15 +95,96 @@ fn a_shape_that_can_not_work_is_refused() {
     refuse(&|g| g.flash.user_pages = 4092 * 32, "too little spare");
     refuse(&|g| g.flash.dies = 0, "at least 1");
     refuse(&|g| g.free_blocks_min = 1, "2 blocks");
+    refuse(&|g| g.policies.collection = Collection::Choices(0), "at least 1");
+    refuse(&|g| g.policies.endurance_erases = Some(0), "at least 1");
     refuse(&|g| g.flash.row_pages = 3, "multiple");
     refuse(&|g| g.flash.pages_per_block = 70_000, "65535");
     refuse(&|g| g.flash.blocks_per_die = 1 << 30, "2³²");
     refuse(&|g| g.flash.blocks_per_die = 3, "too little spare");
 }
 
+/// A small die that is filled, and whose host then sends such a share of its writes to a twentieth of its pages, in `rounds`
+/// of as many writes as pages. Answers how many pages were moved, too.
+fn wear_down(policies: Policies, hot_writes: f64, rounds: u32) -> (PageMap, u64) {
+    let mut parameters = PageMapParameters { policies, ..shape(16, 0.2) };
+    parameters.flash.blocks_per_die = 256;
+    parameters.flash.user_pages = (parameters.closed_pages() * 0.8) as u32;
+    let mut map = PageMap::new(parameters);
+    fill(&mut map);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    let (user, mut todo, mut moved) = (parameters.flash.user_pages, Todo::with_changes(), 0);
+    for _ in 0..rounds * user {
+        if map.is_read_only() {
+            break;
+        }
+        let hot = random.random_bool(hot_writes);
+        let page = random.random_range(if hot { 0..user / 20 } else { user / 20..user });
+        map.write(page, 1, 0, &mut todo);
+        moved += todo.take_changes().filter(|change| matches!(change, Change::Moved { .. })).count() as u64;
+        todo.forget_works();
+    }
+    (map, moved)
+}
+
+#[test]
+fn wear_spreads_unless_resting_blocks_are_moved() {
+    let choices = [ErasedBlocks::Fifo, ErasedBlocks::LeastWorn].map(|erased| [(erased, 0.9), (erased, 1.0)]);
+    for (erased_blocks, hot_writes) in choices.into_iter().flatten() {
+        let wear = |wear_spread_max| {
+            let policies = Policies { erased_blocks, wear_spread_max, ..Policies::default() };
+            let (map, moved) = wear_down(policies, hot_writes, 60);
+            assert_consistent(&map);
+            let counts = map.counts();
+            assert_eq!(counts.programmed, counts.host_pages + moved, "every page that moves is counted");
+            (map.wear().erases_max - map.wear().erases_min, counts.programmed)
+        };
+        let ((alone, without), (levelled, with)) = (wear(0), wear(20));
+        assert!(alone > 60 && levelled <= 20, "{erased_blocks:?}, {hot_writes}: {alone} and {levelled}");
+        // Where some of the resting pages are written, moving them also sorts them, which may save more than it costs.
+        assert!(with > without || hot_writes < 1.0, "{with} pages are not more than {without}");
+    }
+}
+
+#[test]
+fn blocks_that_fail_take_the_spare_and_then_end_the_drive() {
+    let endurance = |endurance_erases| Policies { endurance_erases, ..Policies::default() };
+    let (immortal, _) = wear_down(endurance(None), 0.5, 100);
+    assert_eq!((immortal.wear().bad_blocks, immortal.is_read_only()), (0, false));
+    let (map, _) = wear_down(endurance(Some(100)), 0.5, 1000);
+    assert!(map.is_read_only());
+    let spare_blocks = (map.parameters.mapped_per_die_max() as u32 - map.user_pages()) / 16;
+    // Collection that is under way goes on until the reserve stands, and may meet another that fails.
+    let bad_blocks = map.wear().bad_blocks;
+    assert!((spare_blocks + 1..spare_blocks + 4).contains(&bad_blocks), "{bad_blocks} of {spare_blocks}");
+    assert_consistent(&map);
+    assert!((0..map.user_pages()).all(|page| map.find(page).is_some()), "all data can still be read");
+}
+
+fn policies() -> impl Strategy<Value = Policies> {
+    let collection = prop_oneof![
+        Just(Collection::Greedy),
+        Just(Collection::Fifo),
+        (1u32..5).prop_map(Collection::Choices),
+        Just(Collection::CostBenefit),
+    ];
+    let streams = prop::sample::select(vec![Streams::Mixed, Streams::Separate, Streams::HotCold]);
+    let erased_blocks = prop::sample::select(vec![ErasedBlocks::Fifo, ErasedBlocks::LeastWorn]);
+    let spread = prop_oneof![Just(0u32), 1u32..6];
+    let endurance = prop_oneof![2 => Just(None), 1 => (1u32..8).prop_map(Some)];
+    (collection, streams, erased_blocks, spread, endurance).prop_map(
+        |(collection, streams, erased_blocks, wear_spread_max, endurance_erases)| Policies {
+            collection,
+            streams,
+            erased_blocks,
+            wear_spread_max,
+            endurance_erases,
+        },
+    )
+}
+
 fn small_shapes() -> impl Strategy<Value = PageMapParameters> {
-    (1u32..4, 7u32..16, 1u32..5, 1u32..4, 2u32..4, 1u32..=100).prop_map(
-        |(dies, blocks_per_die, units, unit_pages, free_blocks_min, percent)| {
+    (1u32..4, 12u32..20, 1u32..5, 1u32..4, 2u32..4, 1u32..=100, policies()).prop_map(
+        |(dies, blocks_per_die, units, unit_pages, free_blocks_min, percent, policies)| {
             let mut geometry = PageMapParameters {
                 flash: FlashGeometry {
                     dies,
@@ -191,6 +197,7 @@ fn small_shapes() -> impl Strategy<Value = PageMapParameters> {
                 free_blocks_min,
                 idle_free_blocks: blocks_per_die,
                 slc_cache: None,
+                policies,
             };
             let room = dies * (geometry.mapped_per_die_max() as u32 - unit_pages);
             geometry.flash.user_pages = (room * percent / 100).max(1);
@@ -216,19 +223,57 @@ fn assert_consistent(ftl: &PageMap) {
         assert_eq!(u32::from(ftl.victims.valid(block)), valid, "block {block}");
     }
     for die in &ftl.dies {
-        assert!(die.free.len() >= geometry.free_blocks_min as usize);
         assert!(die.free.iter().all(|block| ftl.victims.valid(*block) == 0));
-        assert!(die.host.next < die.host.end && die.collected.next < die.collected.end);
+        let mut open = [Some(die.host), die.other_host, die.collected].into_iter().flatten();
+        assert!(open.all(|open| open.next < open.end));
     }
+    assert_reserve(ftl);
+}
+
+/// The reserve stands on every die that takes pages, and as long as the drive may be written one of them does.
+fn assert_reserve(ftl: &PageMap) {
+    for die in ftl.dies.iter().filter(|die| die.mapped_max > 0) {
+        assert!(die.free.len() >= ftl.parameters.reserve_blocks() as usize);
+    }
+    assert!(ftl.is_read_only() || (0..ftl.flash.dies).any(|die| ftl.accepts(die)));
+    assert!(!ftl.is_read_only() || ftl.wear().bad_blocks > 0, "only blocks that fail end a drive");
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
     #[test]
     fn it_keeps_the_laws_and_its_maps_stay_consistent(parameters in small_shapes(), acts in acts(600)) {
-        prop_assume!(parameters.check().is_ok());
+        prop_assert_eq!(parameters.check(), Ok(()));
         let mut map = PageMap::new(parameters);
         keeps_its_laws(&mut map, parameters.flash.dies, &acts);
         assert_consistent(&map);
         prop_assert!(map.counts().programmed >= map.counts().host_pages);
+    }
+
+    #[test]
+    fn its_reserve_stands_after_every_write(parameters in small_shapes(), seed in any::<u64>()) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut map = PageMap::new(parameters);
+        let mut todo = Todo::default();
+        let mut programs = 0;
+        for _ in 0..1000 {
+            assert_reserve(&map);
+            if map.is_read_only() {
+                break;
+            }
+            let die = (0..parameters.flash.dies).filter(|die| map.accepts(*die)).max().expect("it was asserted");
+            for _ in 0..map.unit(die).size {
+                map.write(random.random_range(0..parameters.flash.user_pages), 1, die, &mut todo);
+            }
+            map.end_unit(die, &mut todo);
+            programs += 1 + todo.take_works().map(|(_, work)| u64::from(work.programs)).sum::<u64>();
+        }
+        assert_consistent(&map);
+        let unit = u64::from(parameters.flash.unit_pages);
+        let begun = u64::from(parameters.flash.dies) * (unit - 1);
+        let programmed = map.counts().programmed;
+        let all = programs * unit;
+        prop_assert!((programmed.saturating_sub(begun)..=programmed).contains(&all), "{} programs of {}", all, programmed);
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Frontier, PageMap, PageMapParameters};
 use crate::flash::flash_geometry::FlashGeometry;
-use crate::flash::translation_layer::{Cell, Todo, Unit, Work};
+use crate::flash::translation_layer::{Cell, Todo, Work};
 
 /// What happens to a host write when no SLC block is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,16 +135,6 @@ impl PageMap {
         self.slc.as_ref().is_some_and(|slc| slc.dies[die as usize].native_host.is_some())
     }
 
-    /// What the next program of host pages takes. An SLC program is one row, whatever a native one is.
-    #[inline]
-    pub(super) fn host_unit(&self, die: u32) -> Unit {
-        if self.writes_slc(die) {
-            Unit { cell: Cell::Slc, size: self.flash.row_pages }
-        } else {
-            Unit { cell: Cell::Native, size: self.flash.unit_pages }
-        }
-    }
-
     /// The SLC block of host pages is full.
     pub(super) fn renew_slc_block(&mut self, die: u32, todo: &mut Todo) {
         let place = &mut self.slc_mut().dies[die as usize];
@@ -203,10 +193,11 @@ impl PageMap {
             return None;
         }
         if self.dies[die as usize].free.len() <= self.parameters.free_blocks_min as usize {
-            if self.victims.lowest(die) != Some(0) {
+            let victim = self.victims.choose(die)?;
+            if self.victims.valid(victim) > 0 {
                 return None;
             }
-            work.add(self.collect(die, todo));
+            work.add(self.clear(victim, todo));
         }
         self.slc_mut().dies[die as usize].dynamic += 1;
         self.dies[die as usize].free.pop_front()
@@ -269,7 +260,8 @@ impl PageMap {
     /// Moves what is valid in a full SLC block to native blocks and erases it.
     fn fold(&mut self, die: u32, index: usize, todo: &mut Todo) -> Work {
         let block = self.slc_mut().dies[die as usize].full.remove(index).expect("a full block was chosen");
-        let Work { rows, moved, programs, erases, .. } = self.recycle(block, todo);
+        let (Work { rows, moved, programs, erases, .. }, survives) = self.recycle(block, todo);
+        assert!(survives, "the blocks of a drive with a cache do not fail");
         let mut work = Work { slc_rows: rows, moved, programs, erases, ..Work::NONE };
         let dynamic = self.is_dynamic(block);
         let slc = self.slc_mut();
@@ -280,9 +272,7 @@ impl PageMap {
         } else {
             slc.dies[die as usize].static_free.push_back(block);
         }
-        while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {
-            work.add(self.collect(die, todo));
-        }
+        work.add(self.restore_reserve(die, todo));
         work
     }
 

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::flash::layer_laws::{acts, keeps_its_laws};
+use crate::flash::policies::Policies;
 use crate::flash::translation_layer::TranslationLayer as _;
 
 /// One die of 60 blocks of 48 pages in rows of 2 and units of 6; the host has 2000 pages, which are 41 native blocks.
@@ -20,6 +21,7 @@ fn shape(slc: SlcCacheParameters) -> PageMapParameters {
         free_blocks_min: 2,
         idle_free_blocks: 0,
         slc_cache: Some(slc),
+        policies: Policies::default(),
     }
 }
 
@@ -235,6 +237,7 @@ fn shapes() -> impl Strategy<Value = PageMapParameters> {
                 free_blocks_min,
                 idle_free_blocks: blocks_per_die / 2,
                 slc_cache: Some(slc),
+                policies: Policies::default(),
             };
             let room = parameters.mapped_per_die_max().saturating_sub(u64::from(parameters.flash.unit_pages));
             parameters.flash.user_pages = (dies * room as u32 * percent / 100).max(1);
@@ -277,7 +280,7 @@ fn assert_consistent(map: &PageMap) {
             assert_ne!(a, b, "a block is in two places");
             false
         });
-        assert!(die.host.next < die.host.end && die.collected.next < die.collected.end);
+        assert!(die.host.next < die.host.end && die.collected.is_some_and(|open| open.next < open.end));
         let first = index * flash.blocks_per_die;
         let held: u32 = valid[first as usize..][..flash.blocks_per_die as usize].iter().sum();
         assert_eq!(held, die.mapped);

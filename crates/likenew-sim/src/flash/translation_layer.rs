@@ -219,4 +219,10 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
 
     /// How worn the blocks are.
     fn wear(&self) -> Wear;
+
+    /// Whether so many blocks have failed that pages may not find room any more. It may still be read and trimmed, but not
+    /// be written, and stays so.
+    fn is_read_only(&self) -> bool {
+        false
+    }
 }

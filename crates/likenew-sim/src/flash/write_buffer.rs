@@ -243,6 +243,11 @@ impl WriteBuffer {
         self.flushes.push_back(Flush { tag, sequence: self.sequence, left });
     }
 
+    /// The flushes that will never be fulfilled.
+    pub(crate) fn give_up_flushes(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.flushes.drain(..).map(|flush| flush.tag)
+    }
+
     /// The next flush that has been fulfilled.
     pub(crate) fn pop_flushed(&mut self) -> Option<u32> {
         self.flushes.pop_front_if(|flush| flush.left == 0).map(|flush| flush.tag)

@@ -2,7 +2,7 @@
 
 use likenew_core::units::{Nanos, amount};
 
-use super::{FlashModel, Section, span};
+use super::{FlashModel, Section, policies, span};
 use crate::error::SimError;
 use crate::explain;
 use crate::explain::explanation::LayerBox;
@@ -11,6 +11,7 @@ use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::log_block::{BastParameters, ClusterParameters, Copies, Eviction};
 use crate::flash::page_map::PageMapParameters;
+use crate::flash::policies::Policies;
 
 /// Which translation layer a drive has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +88,7 @@ pub(super) enum Family {
     Page {
         free_blocks_min: u32,
         idle_free_blocks: u32,
+        policies: Policies,
     },
     Compressing {
         free_blocks_min: u32,
@@ -128,6 +130,7 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Map, SimError> {
         0 => Family::Page {
             free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
             idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
+            policies: policies::read(section)?,
         },
         1 => Family::Compressing {
             free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
@@ -187,9 +190,11 @@ impl Family {
     /// A sentence that says what does not fit.
     pub(super) fn over(&self, flash: FlashGeometry) -> Result<Layer, String> {
         match self {
-            Self::Page { free_blocks_min, idle_free_blocks } => {
-                let (free_blocks_min, idle_free_blocks) = (*free_blocks_min, *idle_free_blocks);
-                let page = PageMapParameters { flash, free_blocks_min, idle_free_blocks, slc_cache: None };
+            Self::Page { free_blocks_min, idle_free_blocks, policies } => {
+                let (free_blocks_min, idle_free_blocks, policies) =
+                    (*free_blocks_min, *idle_free_blocks, *policies);
+                let page =
+                    PageMapParameters { flash, free_blocks_min, idle_free_blocks, slc_cache: None, policies };
                 page.check()?;
                 Ok(Layer::Page(page))
             }

@@ -14,6 +14,7 @@ mod extras;
 mod faults;
 mod flash;
 mod layer;
+mod policies;
 mod slc_cache;
 mod volume;
 

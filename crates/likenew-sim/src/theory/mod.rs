@@ -1,3 +1,7 @@
-//! What theory says a translation layer does, to hold the simulation against.
+//! What mathematics says a translation layer must do: formulas that simulations are held against.
+//!
+//! Each is a pure function of the division of the flash. Write amplification is pages programmed over pages that the host
+//! wrote, in the steady state.
 
 pub mod log;
+pub mod page;

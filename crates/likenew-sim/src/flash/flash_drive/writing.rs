@@ -4,7 +4,7 @@
 //! robin, or to the die that the translation layer wants. Work that a write makes necessary is done by its die
 //! right after it.
 
-use likenew_core::io::Completion;
+use likenew_core::io::{Completion, Outcome};
 use likenew_core::units::Nanos;
 
 use super::{Event, FlashDrive, Request, SETTLING, part_of_io};
@@ -19,10 +19,13 @@ const BURST_PAGES: u32 = 8;
 impl<L: TranslationLayer> FlashDrive<L> {
     /// Starts the next burst of the oldest write, if the buffer has room for any of it.
     pub(super) fn send(&mut self, now: Nanos) {
-        let Some(&slot) = self.writers.front() else { return };
         if self.sending {
             return;
         }
+        if self.layer.is_read_only() {
+            return self.refuse_what_waits(now);
+        }
+        let Some(&slot) = self.writers.front() else { return };
         let Request { io, page_to_send: first, page_end, .. } = self.requests[slot as usize];
         let pages = self.buffer.reserve((page_end - first).min(BURST_PAGES));
         if pages == 0 {
@@ -60,7 +63,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         self.drain(now);
         self.send(now);
         if first + pages == page_end {
-            self.end(slot, now, done);
+            self.end(slot, Outcome::Done, now, done);
         }
     }
 
@@ -126,6 +129,14 @@ impl<L: TranslationLayer> FlashDrive<L> {
         if let Some(thermal) = &mut self.thermal {
             let page = u64::from(self.parameters.page_bytes);
             thermal.program(u64::from(program.size) * page / u64::from(self.layer.size_max()));
+        }
+    }
+
+    /// The drive takes no data any more: writes and flushes that wait for room in the flash will never get it.
+    fn refuse_what_waits(&mut self, now: Nanos) {
+        let flushes = self.buffer.give_up_flushes().filter(|slot| *slot != SETTLING);
+        for slot in self.writers.drain(..).chain(flushes) {
+            self.events.push(now, Event::Refuse(slot));
         }
     }
 
