@@ -61,7 +61,7 @@ fn figures(facts: &[Fact], width: usize) -> Vec<String> {
 fn drawn(picture: &Picture, width: usize) -> Vec<String> {
     match picture {
         Picture::Dies { channels, dies_per_channel } => dies(*channels, *dies_per_channel, width),
-        Picture::BytesPerSByAddress(rates) => vec![bars(rates)],
+        Picture::BytesPerSByAddress(rates) => vec![bars(rates, width)],
     }
 }
 
@@ -81,13 +81,17 @@ fn dies(channels: u32, dies_per_channel: u32, width: usize) -> Vec<String> {
     lines
 }
 
-/// Rates as bars, the highest as a full block.
-fn bars(rates: &[f64]) -> String {
+/// Rates as bars, the highest as a full block; as many of them, evenly chosen, as there is room for.
+fn bars(rates: &[f64], width: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let highest = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let bar = |rate: &f64| BARS[((rate / highest * 8.0).ceil() as usize).clamp(1, 8) - 1];
     let (first, last) = (rates.first().copied().unwrap_or(0.0), rates.last().copied().unwrap_or(0.0));
-    format!("by address: {} {} {}", rate(first), rates.iter().map(bar).collect::<String>(), rate(last))
+    let (before, after) = (format!("by address: {} ", rate(first)), format!(" {}", rate(last)));
+    let room = width.saturating_sub(display_width(&before) + display_width(&after)).max(1);
+    let step = rates.len().div_ceil(room).max(1);
+    let shown: String = rates.iter().step_by(step).map(bar).collect();
+    format!("{before}{shown}{after}")
 }
 
 /// The upper or lower edge of a box with its title, joined in the middle to what is beyond.
@@ -136,7 +140,9 @@ mod tests {
 
     #[test]
     fn bars_stand_for_their_share_of_the_highest() {
-        assert_eq!(bars(&[80e6, 40e6, 10e6]), "by address: 80.0 MB/s █▄▁ 10.0 MB/s");
+        let rates = [80e6, 40e6, 20e6, 10e6];
+        assert_eq!(bars(&rates, 60), "by address: 80.0 MB/s █▄▂▁ 10.0 MB/s");
+        assert_eq!(bars(&rates, 34), "by address: 80.0 MB/s █▂ 10.0 MB/s");
     }
 
     #[test]
