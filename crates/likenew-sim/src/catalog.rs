@@ -22,8 +22,11 @@ macro_rules! files {
 }
 
 const FILES: &[(&str, &str)] = files![
+    "crucial-m4-128gb",
     "intel-x25-e-32gb",
     "intel-x25-m-80gb",
+    "ocz-summit",
+    "ocz-vertex",
     "seagate-momentus-5400.6",
     "tiny-flash",
     "tlc-nvme-1tb",
