@@ -86,7 +86,7 @@ fn curve(lab: Lab, part: &str, op: Op) -> anyhow::Result<Option<Curve>> {
     let mut curve = Vec::new();
     for shift in (9..=shift_max).step_by(lab.pick(1, 4)) {
         let block = 1u32 << shift;
-        let ops = ((4u64 << 30) >> shift).clamp(8, lab.pick(1000, 50));
+        let ops = ((4u64 << 30) >> shift).clamp(lab.pick(32, 8), lab.pick(1000, 50));
         let load = Load {
             op,
             random: true,
