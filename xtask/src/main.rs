@@ -1,8 +1,9 @@
-//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine | bench sim`.
+//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine | bench sim | reproduce`.
 
 mod bench;
 mod ci;
 mod demo;
+mod reproduce;
 mod tidy;
 mod web;
 
@@ -24,6 +25,8 @@ enum Task {
     /// Measure the instrument
     #[command(subcommand)]
     Bench(Bench),
+    /// Repeat five studies on simulated drives and write docs/reproduction.md
+    Reproduce(reproduce::Options),
 }
 
 #[derive(Subcommand)]
@@ -42,6 +45,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo => demo::run(),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
         Task::Bench(Bench::Sim) => bench::sim::run(),
+        Task::Reproduce(options) => reproduce::run(&options),
     }
 }
 

@@ -23,6 +23,7 @@ macro_rules! files {
 
 const FILES: &[(&str, &str)] = files![
     "cloud-gp2-100gib",
+    "crucial-m4-128gb",
     "fake-stick-512gb",
     "intel-520-120gb",
     "intel-x25-e-32gb",
@@ -31,6 +32,8 @@ const FILES: &[(&str, &str)] = files![
     "jmicron-jmf602bx2",
     "microsd-32gb",
     "ocz-core-64gb",
+    "ocz-summit",
+    "ocz-vertex",
     "ocz-vertex-3-120gb",
     "qlc-nvme-1tb",
     "samsung-slc",

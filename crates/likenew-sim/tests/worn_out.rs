@@ -18,8 +18,7 @@ fn short_lived() -> String {
 
 #[test]
 fn writes_are_refused_in_the_end_and_reads_are_not() {
-    let mut drive =
-        Spec::parse("sim:my.toml?state=new").unwrap().open(|_| Ok(short_lived().into())).unwrap();
+    let mut drive = Spec::parse("sim:my.toml?state=new").unwrap().open(|_| Ok(short_lived().into())).unwrap();
     let places = drive.geometry().capacity / u64::from(BLOCK);
     let need = Need { lanes: 1, depth: DEPTH, length_max: BLOCK };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();

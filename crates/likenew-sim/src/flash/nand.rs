@@ -49,6 +49,17 @@ pub struct NandParameters {
     pub page_size: u32,
     /// Dies that program at the same time at most.
     pub programs_max: u32,
+    /// What the host reads of a page that spans several pages of the chips; without, it reads whole pages.
+    pub read_part: Option<ReadPart>,
+}
+
+/// A page of a chip as a part of a page of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadPart {
+    /// Bytes of it that the host can address.
+    pub bytes: u32,
+    /// It alone over the channel.
+    pub transfer: Nanos,
 }
 
 impl NandParameters {
@@ -74,6 +85,15 @@ impl NandParameters {
     /// The time to move pages of this size in sum over a channel.
     fn transfer(&self, size: u32) -> Nanos {
         Nanos(self.page_transfer.0 * u64::from(size) / u64::from(self.page_size))
+    }
+
+    /// The time to move what a read wants over a channel.
+    fn read_transfer(&self, job: &ReadJob) -> Nanos {
+        let whole = self.transfer(job.size);
+        match (self.read_part, job.reader) {
+            (Some(part), Reader::Host(_)) => whole.min(times(part.transfer, job.bytes.div_ceil(part.bytes))),
+            _ => whole,
+        }
     }
 }
 
@@ -248,7 +268,7 @@ impl Nand {
         now: Nanos,
         events: &mut EventQueue<E>,
     ) {
-        let moved = self.transfer(die, unit.size, now);
+        let moved = self.transfer(die, self.parameters.transfer(unit.size), now);
         let place = &mut self.dies[die as usize];
         assert!(place.is_idle(), "a unit goes to an idle die");
         place.programming = true;
@@ -305,7 +325,7 @@ impl Nand {
         match event {
             NandEvent::Sensed(die) => {
                 let job = self.dies[die as usize].reading.expect("what was sensed is being read");
-                let moved = self.transfer(die, job.size, now);
+                let moved = self.transfer(die, self.parameters.read_transfer(&job), now);
                 events.push(moved, NandEvent::Read(die));
                 Ended::Nothing
             }
@@ -377,10 +397,9 @@ impl Nand {
         Ended::Rest
     }
 
-    /// Moves pages over the channel of a die; returns when they are there.
+    /// Moves pages over the channel of a die for a time; returns when they are there.
     #[inline]
-    fn transfer(&mut self, die: u32, size: u32, now: Nanos) -> Nanos {
-        let span = self.parameters.transfer(size);
+    fn transfer(&mut self, die: u32, span: Nanos, now: Nanos) -> Nanos {
         let page = self.parameters.page_transfer;
         let channel = &mut self.channels[(die % self.parameters.channels) as usize];
         let begin = channel.free.max(now);

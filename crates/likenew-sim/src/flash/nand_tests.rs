@@ -13,6 +13,7 @@ fn nand(channels: u32, dies_per_channel: u32, programs_max: u32) -> Nand {
         erase: Nanos(3000),
         page_transfer: Nanos(100),
         programs_max,
+        read_part: None,
     })
 }
 
@@ -154,4 +155,17 @@ fn idle_dies_are_taken_in_turn() {
     assert_eq!(nand.next_idle(|_| true), Some(3));
     assert_eq!(nand.next_idle(|die| die == 1), Some(1));
     assert_eq!(nand.next_idle(|die| die == 2), None);
+}
+
+#[test]
+fn the_host_reads_the_chips_pages_it_wants_and_a_fill_the_whole_page() {
+    let time = |reader, bytes| {
+        let mut nand = nand(1, 1, 1);
+        nand.parameters.read_part = Some(ReadPart { bytes: 8192, transfer: Nanos(25) });
+        let mut events = EventQueue::new();
+        nand.read(0, ReadJob { reader, bytes, ..read(0) }, Nanos(0), &mut events);
+        run(&mut nand, &mut events).1
+    };
+    assert_eq!([4096, 8192, 8193, 32_768].map(|bytes| time(Reader::Host(0), bytes)), [75, 75, 100, 150]);
+    assert_eq!(time(Reader::Fill(0), 0), 150);
 }

@@ -9,7 +9,7 @@ use crate::error::SimError;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
-use crate::flash::nand::{CellTimes, NandParameters};
+use crate::flash::nand::{CellTimes, NandParameters, ReadPart};
 use crate::host_link::LinkParameters;
 use crate::section::{Section, Sourced};
 
@@ -57,6 +57,8 @@ fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
 struct Chips {
     channels: u32,
     dies_per_channel: u32,
+    /// Dies that share their control lines and have data lines of their own, so that they work as one.
+    dies_per_gang: u32,
     planes: u32,
     blocks_per_plane: u32,
     pages_per_block: u32,
@@ -74,6 +76,7 @@ fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
     let chips = Chips {
         channels: section.count("channels", 1..=64)?,
         dies_per_channel: section.count("dies_per_channel", 1..=64)?,
+        dies_per_gang: section.whole_or_none("dies_per_gang", 1..=16)?.unwrap_or(1) as u32,
         planes: section.count("planes", 1..=16)?,
         blocks_per_plane: section.count("blocks_per_plane", 4..=1_000_000)?,
         pages_per_block: section.count("pages_per_block", 1..=16_384)?,
@@ -86,13 +89,46 @@ fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
         channel_bytes_per_s: section.whole("channel_bytes_per_s", RATE)?,
         programs_max: section.count("programs_max", 1..=DIES_MAX)?,
     };
-    let dies = chips.channels * chips.dies_per_channel;
+    let (per_channel, per_gang) = (chips.dies_per_channel, chips.dies_per_gang);
+    if !per_channel.is_multiple_of(per_gang) {
+        let why = format!(
+            "nand.dies_per_gang is {per_gang}: it takes a divisor of nand.dies_per_channel, {per_channel}"
+        );
+        return Err(section.error(why));
+    }
+    let dies = chips.dies();
     if dies > DIES_MAX {
-        let why =
-            format!("nand.channels × nand.dies_per_channel is {dies}: at most {DIES_MAX} dies are supported");
+        let why = format!(
+            "nand.channels × nand.dies_per_channel makes {dies} dies or gangs: at most {DIES_MAX} are supported"
+        );
         return Err(section.error(why));
     }
     Ok(chips)
+}
+
+impl Chips {
+    /// Dies as the mechanism knows them: a gang is one.
+    fn dies(&self) -> u32 {
+        self.channels * self.gangs_per_channel()
+    }
+
+    fn gangs_per_channel(&self) -> u32 {
+        self.dies_per_channel / self.dies_per_gang
+    }
+
+    /// Bytes that one array read of a die or gang delivers.
+    fn row_bytes(&self) -> u32 {
+        self.page_bytes * self.planes * self.dies_per_gang
+    }
+
+    /// The time to move this much of the host's data over a channel, the spare bytes with it. The dies of a gang
+    /// move at the same time.
+    fn transfer(&self, bytes: u32) -> Nanos {
+        let wire_bytes = u64::from(bytes) * u64::from(self.page_bytes + self.page_spare_bytes)
+            / u64::from(self.page_bytes)
+            / u64::from(self.dies_per_gang);
+        crate::timeline::transfer_time(wire_bytes, self.channel_bytes_per_s)
+    }
 }
 
 pub(super) fn read(
@@ -132,13 +168,12 @@ fn build_flash(
     overwritten_share: f64,
 ) -> Result<FlashModel, String> {
     let page = map.page_bytes;
-    check_sizes(identity, page, chips.page_bytes)?;
-    let pages_per_page = chips.page_bytes / page;
-    let row_pages = chips.planes * pages_per_page;
+    check_sizes(identity, page, chips)?;
+    let row_pages = chips.row_bytes() / page;
     let block_pages = u64::from(chips.pages_per_block) * u64::from(row_pages);
-    let dies = chips.channels * chips.dies_per_channel;
+    let dies = chips.dies();
     let pages = u64::from(dies) * u64::from(chips.blocks_per_plane) * block_pages;
-    let user_pages = identity.capacity_bytes / u64::from(page);
+    let user_pages = identity.capacity_bytes.div_ceil(u64::from(page));
     if pages > FLASH_PAGES_MAX || user_pages >= pages {
         return Err(format!(
             "{pages} flash pages of {page} bytes for {user_pages} user pages: there have to be more flash pages than user pages, and at most {FLASH_PAGES_MAX}"
@@ -163,17 +198,20 @@ fn build_flash(
             u64::from(unit_pages_max) * u64::from(page)
         ));
     }
-    let wire_bytes = u64::from(chips.page_bytes + chips.page_spare_bytes) / u64::from(pages_per_page);
+    let part_bytes = chips.page_bytes;
+    let read_part =
+        (page > part_bytes).then(|| ReadPart { bytes: part_bytes, transfer: chips.transfer(part_bytes) });
     let nand = NandParameters {
         channels: chips.channels,
-        dies_per_channel: chips.dies_per_channel,
+        dies_per_channel: chips.gangs_per_channel(),
         native: CellTimes { read: chips.read, program: chips.program },
         slc: CellTimes { read: chips.read, program: chips.program },
         page_size: layer.size_max(),
         copy: map.copy,
         erase: chips.erase,
-        page_transfer: crate::timeline::transfer_time(wire_bytes, chips.channel_bytes_per_s),
+        page_transfer: chips.transfer(page),
         programs_max: chips.programs_max,
+        read_part,
     };
     let parameters = FlashParameters {
         link,
@@ -195,18 +233,17 @@ fn build_flash(
     Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }
 
-fn check_sizes(identity: &Identity, page: u32, chip_page: u32) -> Result<(), String> {
-    let sector = identity.sector_bytes;
+/// A page of the map is a part of a chip's page, or as many of them as one operation of a die or gang reads.
+fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), String> {
+    let (sector, chip_page, row) = (identity.sector_bytes, chips.page_bytes, chips.row_bytes());
     if !page.is_multiple_of(sector) || page / sector > 64 {
         return Err(format!("map.page_bytes is {page}: it takes 1 to 64 sectors of {sector} bytes"));
     }
-    if !chip_page.is_multiple_of(page) {
-        return Err(format!("nand.page_bytes is {chip_page}: it takes a multiple of map.page_bytes, {page}"));
-    }
-    if !identity.capacity_bytes.is_multiple_of(u64::from(page)) {
+    let divides = chip_page.is_multiple_of(page);
+    let spans = page.is_multiple_of(chip_page) && row.is_multiple_of(page);
+    if !divides && !spans {
         return Err(format!(
-            "identity.capacity_bytes is {}: it takes a multiple of map.page_bytes, {page}",
-            identity.capacity_bytes
+            "nand.page_bytes is {chip_page}: it takes a multiple of map.page_bytes, {page}, or planes and dies of a gang that divide into such pages, and they read {row} bytes at once"
         ));
     }
     Ok(())

@@ -1,0 +1,154 @@
+//! Measures simulated drives as five studies measured real ones, and writes `docs/reproduction.md`.
+//!
+//! What was published of new drives stands beside what comes out; what the same drives do when used is printed as a
+//! prediction. Everything is virtual time, so the page is the same on every machine.
+
+mod compression;
+mod file_list;
+mod lab;
+mod new_and_used;
+mod page;
+mod reconditioning;
+mod request_sizes;
+mod to_ssd_or_not;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use crate::root;
+use lab::{Lab, STAND_IN};
+use page::{Published, against};
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only this study, printed instead of written to docs/reproduction.md
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5))]
+    study: Option<u32>,
+    /// Small spans and drives, printed: to see that everything works, not what comes out
+    #[arg(long)]
+    quick: bool,
+}
+
+/// One study.
+struct Study {
+    number: u32,
+    title: &'static str,
+    /// Where its figures were printed, and how they were measured.
+    source: &'static str,
+    published: &'static [Published],
+    run: fn(Lab) -> anyhow::Result<Section>,
+}
+
+/// What came out of a study.
+struct Section {
+    /// For each published figure, the simulated one; nothing where the catalogue has no such drive.
+    simulated: Vec<Option<f64>>,
+    /// What has to be known about the two, in Markdown.
+    note: &'static str,
+    /// The rest, in Markdown.
+    predictions: String,
+}
+
+const STUDIES: [Study; 5] = [
+    reconditioning::STUDY,
+    compression::STUDY,
+    new_and_used::STUDY,
+    to_ssd_or_not::STUDY,
+    request_sizes::STUDY,
+];
+
+/// Runs the studies and writes or prints what came out.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let lab = Lab { quick: options.quick };
+    let mut text = String::new();
+    for study in STUDIES.iter().filter(|study| options.study.is_none_or(|number| number == study.number)) {
+        eprintln!("study {}: {}", study.number, study.title);
+        text += &study.page(lab).with_context(|| format!("study {} failed", study.number))?;
+    }
+    if options.quick || options.study.is_some() {
+        if options.quick {
+            println!(
+                "A quick run, with {STAND_IN} in place of drives that take long to age: these are no results."
+            );
+        }
+        println!("{text}");
+        return Ok(());
+    }
+    let path = file();
+    std::fs::write(&path, format!("{}{text}", head())).with_context(|| path.display().to_string())?;
+    println!("wrote {}", path.display());
+    Ok(())
+}
+
+/// Where the page lies.
+fn file() -> PathBuf {
+    root().join("docs/reproduction.md")
+}
+
+fn head() -> String {
+    format!(
+        "# Five studies, reproduced on simulated drives\n\n\
+         Made by `cargo xtask reproduce` of likenew {}; do not edit it by hand. Each study is repeated on the drives of \
+         [the catalogue](../catalog/README.md) by the loop that `likenew` itself uses. All time is the drives' own, so \
+         the page comes out the same everywhere.\n\n\
+         **Published** figures are of new drives. Where nobody publishes a parameter, it may have been chosen to agree with \
+         them, and the drive's file says so at that parameter. Everything else is a **prediction**: what a drive does when \
+         it has been used follows from how it is built, and no parameter was chosen to agree with any figure of a used \
+         drive.\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+impl Study {
+    fn page(&self, lab: Lab) -> anyhow::Result<String> {
+        let Section { simulated, note, predictions } = (self.run)(lab)?;
+        Ok(format!(
+            "\n## Study {}: {}\n\n{}\n\n{}\n{note}### Predictions\n\n{}\n",
+            self.number,
+            self.title,
+            self.source,
+            against(self.published, &simulated),
+            predictions.trim_end()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_run_of_every_study_works_and_shows_what_was_published() {
+        for study in STUDIES {
+            let page = study.page(Lab { quick: true }).unwrap();
+            for row in study.published {
+                assert!(page.contains(&row.cells()), "{page}\nlacks {}", row.cells());
+            }
+            assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+        }
+    }
+
+    #[test]
+    fn a_quick_run_repeats_itself_to_the_byte() {
+        let page = || STUDIES[0].page(Lab { quick: true }).unwrap();
+        assert_eq!(page(), page());
+    }
+
+    #[test]
+    fn the_page_prints_the_figures_of_the_code() {
+        let text = std::fs::read_to_string(file()).unwrap();
+        assert!(text.starts_with(&head()), "the page was made by another version: run cargo xtask reproduce");
+        let studies = text.split("\n## Study ").skip(1);
+        assert_eq!(studies.clone().count(), STUDIES.len());
+        for (study, page) in STUDIES.iter().zip(studies) {
+            assert!(page.starts_with(&format!("{}: {}", study.number, study.title)));
+            let table = page.split("### Predictions").next().unwrap();
+            let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+            assert_eq!(rows.len(), study.published.len(), "study {}", study.number);
+            for (row, published) in rows.iter().zip(study.published) {
+                assert!(row.starts_with(&published.cells()), "{row} is not {}", published.cells());
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Markdown: tables, and numbers as people read them.
+
+use std::fmt::Write as _;
+
+/// A figure that somebody printed of a new drive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Published {
+    /// The drive as the tables call it.
+    pub(super) drive: &'static str,
+    /// What was measured, with its unit.
+    pub(super) what: &'static str,
+    /// As printed.
+    pub(super) printed: &'static str,
+    /// As a number, to divide by.
+    pub(super) value: f64,
+}
+
+impl Published {
+    /// The row's first cells, which do not depend on any simulation.
+    pub(super) fn cells(&self) -> String {
+        format!("| {} | {} | {} |", self.drive, self.what, self.printed)
+    }
+}
+
+/// Published against simulated; `None` where the catalogue has no such drive.
+pub(super) fn against(published: &[Published], simulated: &[Option<f64>]) -> String {
+    assert_eq!(published.len(), simulated.len(), "every published figure is answered");
+    let mut text =
+        String::from("| drive | what | published (new) | simulated | ratio |\n|---|---|---|---|---|\n");
+    for (row, value) in published.iter().zip(simulated) {
+        let answer = match value {
+            Some(value) => format!("{} | {:.2}", number(*value), value / row.value),
+            None => "not in the catalogue | –".into(),
+        };
+        writeln!(text, "{} {answer} |", row.cells()).expect("a string takes everything");
+    }
+    text
+}
+
+/// A table of ready cells.
+pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(head.to_vec()) + &line(vec!["---"; head.len()]).replace(' ', "");
+    for row in rows {
+        assert_eq!(row.len(), head.len(), "a row has a cell for each column");
+        text += &line(row.iter().map(String::as_str).collect());
+    }
+    text
+}
+
+/// Three significant digits, and as many as there are before the point.
+pub(super) fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude > 0.0 && magnitude < 0.995 {
+        let decimals = (2 - magnitude.log10().floor() as i32).clamp(2, 9) as usize;
+        return format!("{value:.decimals$}");
+    }
+    likenew_core::units::three_digits(value)
+}
+
+/// Nanoseconds as milliseconds.
+pub(super) fn milliseconds(ns: f64) -> String {
+    number(ns / 1e6)
+}
+
+/// How much less the second is, in percent.
+pub(super) fn drop_percent(new: f64, used: f64) -> String {
+    format!("{:.0} %", (1.0 - used / new) * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let texts = [0.0, 0.0229, 0.5, 1.0, 8.6, 76.51, 247.3, 2101.0].map(number);
+        assert_eq!(texts, ["0.00", "0.0229", "0.500", "1.00", "8.60", "76.5", "247", "2101"]);
+    }
+
+    #[test]
+    fn a_missing_drive_has_a_line_that_says_so() {
+        let row = Published { drive: "A", what: "speed, MB/s", printed: "10", value: 10.0 };
+        let text = against(&[row, row], &[Some(11.0), None]);
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            ["| A | speed, MB/s | 10 | 11.0 | 1.10 |", "| A | speed, MB/s | 10 | not in the catalogue | – |"]
+        );
+    }
+
+    #[test]
+    fn a_table_is_markdown() {
+        assert_eq!(table(&["a", "b"], &[vec!["1".into(), "2".into()]]), "| a | b |\n|---|---|\n| 1 | 2 |\n");
+    }
+}

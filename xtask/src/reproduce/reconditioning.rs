@@ -1,0 +1,226 @@
+//! Study 1: months of small files on a drive without TRIM, and what brings it back.
+
+use std::ops::Range;
+
+use likenew_core::drive::Drive as _;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::size::Size;
+use likenew_core::until::Until;
+use likenew_core::workload::{Pace, Stream};
+use likenew_sim::SimDrive;
+
+use super::file_list::FileList;
+use super::lab::{Lab, Load, STAND_IN, WriteAmplification, fact, mb_per_s, measure, measure_streams};
+use super::page::{Published, milliseconds, number, table};
+use super::{Section, Study};
+
+/// "Reconditioning a solid state drive" (2009–2010), with DiskTester.
+pub(super) const STUDY: Study = Study {
+    number: 1,
+    title: "Reconditioning a solid state drive (DiskTester, 2009–2010)",
+    source: "\"Reconditioning a solid state drive\" (2009–2010). DiskTester on a Mac Pro, an Intel X25-M 80 GB as new.",
+    published: &PUBLISHED,
+    run,
+};
+
+const DRIVE: &str = "Intel X25-M 80 GB";
+
+const PUBLISHED: [Published; 3] = [
+    Published { drive: DRIVE, what: "sequential write, MB/s", printed: "76–77", value: 76.5 },
+    Published { drive: DRIVE, what: "sequential read, MB/s", printed: "251", value: 251.0 },
+    Published {
+        drive: DRIVE,
+        what: "one file of the whole capacity, minutes",
+        printed: "about 16",
+        value: 16.0,
+    },
+];
+
+/// Of 74 GB, 40 were free.
+const FREE_PER_74: u64 = 40;
+const FILES: u64 = 1000;
+const PASSES: usize = 4;
+/// Tens of thousands of files, dozens of times a day.
+const FILES_PER_WEEK: u64 = 30_000 * 24 * 7;
+/// Half of all files are no larger than 4 KiB (Agrawal, Bolosky, Douceur and Lorch, FAST 2007); the rest is assumed.
+const FILE_SIZES: &str = "4KiB:50,8KiB:20,16KiB:15,32KiB:10,64KiB:5";
+/// The weeks after which the churn is looked at.
+const WEEKS: [u64; 3] = [1, 2, 4];
+
+/// The volume, and its part that holds no files.
+struct Volume {
+    whole: Range<u64>,
+    free: Range<u64>,
+}
+
+impl Volume {
+    fn of(drive: &SimDrive) -> Self {
+        let mib = |bytes: u64| bytes >> 20 << 20;
+        let end = mib(drive.geometry().capacity);
+        Self { whole: 0..end, free: mib(end / 74 * (74 - FREE_PER_74))..end }
+    }
+}
+
+fn run(lab: Lab) -> anyhow::Result<Section> {
+    let Some(new) = as_new(lab)? else { anyhow::bail!("the catalogue has lost the {DRIVE}") };
+    let mut predictions = String::new();
+    let (mut drive, course) = churned(lab)?;
+    predictions += &course;
+    predictions += &cures(lab, &mut drive, &new)?;
+    predictions += &passes(lab)?;
+    predictions += &format!("{}{}", construction(&drive), ASSUMED);
+    let simulated = [new.files.speed_mb_per_s(), new.read_mb_per_s, new.minutes].map(Some).to_vec();
+    Ok(Section { simulated, note: "", predictions })
+}
+
+const ASSUMED: &str = " Assumed of the use: the 34 GB of old files lie in order before the free space; small files go to random places of the free \
+    space, as the holes that others have left come up; beside each file a 4 KiB page of the file system's own data is rewritten, by Zipf's law \
+    (θ = 1) within a thousandth of the volume. Deleting tells the drive nothing.\n";
+
+fn open(lab: Lab, query: &str) -> anyhow::Result<Option<SimDrive>> {
+    lab.open(lab.pick("x25-m", STAND_IN), query)
+}
+
+struct AsNew {
+    files: FileList,
+    read_mb_per_s: f64,
+    minutes: f64,
+}
+
+/// A fill of the erased drive, file by file, and what reading comes to.
+fn as_new(lab: Lab) -> anyhow::Result<Option<AsNew>> {
+    let Some(mut drive) = open(lab, "state=new&trim=off")? else { return Ok(None) };
+    let volume = Volume::of(&drive);
+    let files = fill(lab, &mut drive, volume.whole.clone())?;
+    let read = Load { block: 8 << 20, ..Load::sequential(Op::Read, 0..volume.whole.end / 16) };
+    let read_mb_per_s = mb_per_s(&measure(&mut drive, &read)?);
+    let Some(mut drive) = open(lab, "state=new&trim=off")? else { return Ok(None) };
+    let pass = measure(&mut drive, &Load::sequential(Op::Write, volume.whole))?;
+    Ok(Some(AsNew { files, read_mb_per_s, minutes: pass.elapsed().as_secs_f64() / 60.0 }))
+}
+
+/// Writes a range as so many files, one after the other.
+fn fill(lab: Lab, drive: &mut SimDrive, range: Range<u64>) -> anyhow::Result<FileList> {
+    let count = lab.pick(FILES, 40);
+    let length = ((range.end - range.start) / count) >> 20 << 20;
+    let mut list = FileList::default();
+    for file in 0..count {
+        let start = range.start + file * length;
+        list.add(&measure(drive, &Load::sequential(Op::Write, start..start + length))?);
+    }
+    Ok(list)
+}
+
+/// A drive after the longest of the churns, and how it went there.
+fn churned(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
+    let share = (74 - FREE_PER_74) as f64 / 74.0;
+    let drive = open(lab, &format!("state=new&trim=off&fill={share}"))?;
+    let mut drive = drive.ok_or_else(|| anyhow::anyhow!("the catalogue has lost the {DRIVE}"))?;
+    let volume = Volume::of(&drive);
+    let (mut rows, mut before) = (Vec::new(), 0);
+    for week in WEEKS.into_iter().take(lab.pick(WEEKS.len(), 2)) {
+        let files = (week - before) * lab.pick(FILES_PER_WEEK, 10_000);
+        let books = WriteAmplification::from_now(&drive);
+        let segment = measure_streams(&mut drive, churn(&volume)?, Until::ops(2 * files))?;
+        rows.push(vec![
+            week.to_string(),
+            number(segment.bytes(Op::Write) as f64 / 1e9),
+            number(books.until_now(&drive)),
+            number(mb_per_s(&segment)),
+            milliseconds(segment.latencies().max().0 as f64),
+        ]);
+        before = week;
+        eprintln!("    {week} weeks of small files");
+    }
+    let head = [
+        "weeks of small files",
+        "written since the row above, GB",
+        "write amplification",
+        "MB/s",
+        "longest pause, ms",
+    ];
+    Ok((drive, format!("The use that ages it:\n\n{}\n", table(&head, &rows))))
+}
+
+/// Small files in the holes of the free space, and what the file system keeps of them.
+fn churn(volume: &Volume) -> anyhow::Result<Vec<Stream>> {
+    let stream = |size: Size, place| Stream {
+        op: Mix::Only(Op::Write),
+        size,
+        place,
+        pace: Pace::Closed { depth: 1 },
+        data: DataClass::Random,
+    };
+    let sizes: Size = FILE_SIZES.parse().map_err(anyhow::Error::msg)?;
+    let metadata = Region::bytes(0..(volume.whole.end / 1000) & !4095);
+    Ok(vec![
+        stream(sizes, Place::Uniform(Region::bytes(volume.free.clone()))),
+        stream(Size::fixed(4096), Place::Zipf { region: metadata, theta: 1.0 }),
+    ])
+}
+
+/// The study's steps, one after the other on the same drive.
+fn cures(lab: Lab, drive: &mut SimDrive, new: &AsNew) -> anyhow::Result<String> {
+    let volume = Volume::of(drive);
+    let limit = new.files.speed_mb_per_s() / 2.0;
+    let one =
+        |drive: &mut SimDrive| -> anyhow::Result<FileList> { Ok(FileList::of_gigabytes(&one_file(drive)?)) };
+    let steps = [
+        ("as new: 1000 files", new.files.clone()),
+        ("after the use: free space, 1000 files", fill(lab, drive, volume.free.clone())?),
+        ("file system erased: 1000 files", fill(lab, drive, volume.whole.clone())?),
+        ("erased again: one file, by GiB", one(drive)?),
+        ("one file again, by GiB", one(drive)?),
+    ];
+    let rows: Vec<Vec<String>> = steps.iter().map(|(name, list)| list.row(name, limit)).collect();
+    Ok(format!(
+        "The cures in the study's order, each on the drive as the one before left it. Slow files are those below half of the as-new speed, \
+         {} MB/s. A list is flat when its 95 % and 5 % quantiles are within a quarter, and has two levels when the middle third between \
+         these quantiles holds less than a tenth of the files.\n\n{}\n",
+        number(limit),
+        table(&FileList::HEAD, &rows)
+    ))
+}
+
+fn one_file(drive: &mut SimDrive) -> anyhow::Result<likenew_core::segment::Segment> {
+    measure(drive, &Load::sequential(Op::Write, Volume::of(drive).whole))
+}
+
+/// Passes of one large file straight after the use.
+fn passes(lab: Lab) -> anyhow::Result<String> {
+    let (mut drive, _) = churned(lab)?;
+    let mut speeds = Vec::new();
+    let mut rows = Vec::new();
+    for pass in 1..=PASSES {
+        let books = WriteAmplification::from_now(&drive);
+        let segment = one_file(&mut drive)?;
+        speeds.push(mb_per_s(&segment));
+        rows.push(vec![
+            pass.to_string(),
+            number(mb_per_s(&segment)),
+            number(segment.elapsed().as_secs_f64() / 60.0),
+            number(books.until_now(&drive)),
+            milliseconds(segment.latencies().max().0 as f64),
+        ]);
+        eprintln!("    pass {pass} of {PASSES}");
+    }
+    let head = ["pass", "MB/s", "minutes", "write amplification", "longest pause, ms"];
+    Ok(format!(
+        "Straight from the use to passes of one file of the whole capacity:\n\n{}\nPass 2 reaches {:.1} % of pass 4.\n\n",
+        table(&head, &rows),
+        speeds[1] / speeds[PASSES - 1] * 100.0
+    ))
+}
+
+fn construction(drive: &SimDrive) -> String {
+    format!(
+        "What this follows from: {} over-provisioning, erase blocks of {} whose pages were written at different times and so go stale at \
+         different times, greedy collection within each die, and no TRIM. Writing everything in order makes whole blocks stale together, so \
+         that collecting them moves nothing.",
+        fact(drive, "over-provisioning"),
+        fact(drive, "erase block")
+    )
+}
