@@ -35,9 +35,9 @@ pub(crate) trait Device: Send {
     }
 
     /// Lets everything that was written reach the medium, and says when it has. Nothing is in flight.
-    fn settle(&mut self, now: Nanos) -> Nanos;
+    fn come_to_rest(&mut self, now: Nanos) -> Nanos;
 
-    /// What its mechanism holds, once it is [settled](Self::settle): enough to make the same drive again.
+    /// What its mechanism holds, once it is [at rest](Self::come_to_rest): enough to make the same drive again.
     fn save(&self, now: Nanos) -> Vec<u8>;
 
     /// Its books: work since it was opened, and free blocks as of now.

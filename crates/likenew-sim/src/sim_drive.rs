@@ -64,7 +64,7 @@ impl SimDrive {
     /// # Errors
     /// It could not be written to `out`.
     pub fn save(&mut self, out: impl Write) -> io::Result<()> {
-        self.now = self.device.settle(self.now);
+        self.now = self.device.come_to_rest(self.now);
         let Origin { spec, text } = self.origin.clone();
         snapshot::write(&Header { version: VERSION.into(), spec, text }, &self.device.save(self.now), out)
     }

@@ -73,7 +73,7 @@ pub(crate) struct DiskDrive {
 }
 
 /// Stands for the slot of a flush that no host asked for.
-const SETTLING: u32 = u32::MAX;
+const RESTING: u32 = u32::MAX;
 
 /// What a disk that is saved holds.
 #[derive(Deserialize)]
@@ -401,7 +401,7 @@ impl DiskDrive {
         let cache = self.destager.cache();
         let over = |mark: u64| cache.is_none_or(|cache| cache.is_flushed(mark));
         while let Some((slot, _)) = self.flushes.pop_front_if(|(_, mark)| over(*mark)) {
-            if slot != SETTLING {
+            if slot != RESTING {
                 self.events.push(now, Event::Complete(slot));
             }
         }
@@ -451,18 +451,18 @@ impl Device for DiskDrive {
         self.contents.as_mut().expect("the drive was asked to keep data").request(slot)
     }
 
-    fn settle(&mut self, now: Nanos) -> Nanos {
+    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
         let mark = self.destager.cache().map_or(0, WriteCache::mark);
-        self.flushes.push_back((SETTLING, mark));
-        let (mut done, mut settled) = (Vec::new(), now);
+        self.flushes.push_back((RESTING, mark));
+        let (mut done, mut at_rest) = (Vec::new(), now);
         self.end_flushes(now);
         self.dispatch(now);
         while !self.flushes.is_empty() {
-            settled = self.next_at().expect("an arm that writes comes to an end");
+            at_rest = self.next_at().expect("an arm that writes comes to an end");
             self.step(&mut done);
         }
         assert!(done.is_empty(), "nothing is in flight");
-        settled
+        at_rest
     }
 
     fn save(&self, _now: Nanos) -> Vec<u8> {

@@ -241,8 +241,8 @@ impl Device for Faulty {
         &mut self.data[slot.index()]
     }
 
-    fn settle(&mut self, now: Nanos) -> Nanos {
-        self.inner.settle(now)
+    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
+        self.inner.come_to_rest(now)
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {

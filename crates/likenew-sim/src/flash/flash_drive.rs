@@ -107,7 +107,7 @@ pub(crate) struct FlashDrive<L> {
 }
 
 /// Stands for the slot of a flush that no host asked for.
-const SETTLING: u32 = u32::MAX;
+const RESTING: u32 = u32::MAX;
 
 /// The same as [`Saved`], to be written.
 #[derive(Serialize)]
@@ -358,20 +358,20 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
         self.contents.as_mut().expect("the drive was asked to keep data").request(slot.0)
     }
 
-    fn settle(&mut self, now: Nanos) -> Nanos {
+    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
         while let Some(trim) = self.trims.pop_front() {
             self.forget(trim, now);
         }
-        self.buffer.flush(SETTLING);
+        self.buffer.flush(RESTING);
         self.drain(now);
-        let (mut done, mut settled) = (Vec::new(), now);
+        let (mut done, mut at_rest) = (Vec::new(), now);
         // What a drive that has become read-only still holds in its buffer stays there.
         while (!self.buffer.is_empty() && !self.layer.is_read_only()) || !self.nand.is_all_idle() {
-            settled = self.next_at().expect("dies that work come to an end");
+            at_rest = self.next_at().expect("dies that work come to an end");
             self.step(&mut done);
         }
         assert!(done.is_empty(), "nothing is in flight");
-        settled
+        at_rest
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {

@@ -202,7 +202,7 @@ impl Device for NetworkVolume {
     }
 
     /// What was acknowledged is in the store.
-    fn settle(&mut self, now: Nanos) -> Nanos {
+    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
         now
     }
 

@@ -7,7 +7,7 @@
 use likenew_core::io::{Completion, Outcome};
 use likenew_core::units::Nanos;
 
-use super::{Event, FlashDrive, Request, SETTLING, part_of_io};
+use super::{Event, FlashDrive, RESTING, Request, part_of_io};
 use crate::flash::map_cache::MapAccess;
 use crate::flash::nand::Reader;
 use crate::flash::translation_layer::{TranslationLayer, Work};
@@ -85,7 +85,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
             self.program(die, now);
         }
         while let Some(slot) = self.buffer.pop_flushed() {
-            if slot != SETTLING {
+            if slot != RESTING {
                 self.events.push(now, Event::Complete(slot));
             }
         }
@@ -134,7 +134,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
 
     /// The drive takes no data any more: writes and flushes that wait for room in the flash will never get it.
     fn refuse_what_waits(&mut self, now: Nanos) {
-        let flushes = self.buffer.give_up_flushes().filter(|slot| *slot != SETTLING);
+        let flushes = self.buffer.give_up_flushes().filter(|slot| *slot != RESTING);
         for slot in self.writers.drain(..).chain(flushes) {
             self.events.push(now, Event::Refuse(slot));
         }
