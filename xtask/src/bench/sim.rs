@@ -1,5 +1,8 @@
 //! The simulator: how fast whole drives age, how much memory they take, and whether theory holds.
 
+mod bare_layer;
+mod write_amplification;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -25,6 +28,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     speed("as it is, about 7 % spare", None, 1.5)?;
     speed("with 12 % spare", Some(0.88), 2.5)?;
     fill()?;
+    bare_layer::run();
+    write_amplification::run();
     Ok(())
 }
 
