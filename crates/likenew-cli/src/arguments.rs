@@ -124,6 +124,16 @@ pub(crate) struct Sim {
 pub(crate) enum SimAction {
     /// Draws its layers from host to medium, with the figures of each and what bounds its speed
     Show(SimShow),
+    /// Makes a drive in its state and saves it, so that sim:FILE.snapshot opens at once what takes long to make
+    Save(SimSave),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimSave {
+    /// NAME or FILE.toml with a state, such as tlc-nvme-1tb?state=used; sim: before it may be left out
+    pub(crate) target: String,
+    /// A new file; its name ends with .snapshot
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ use likenew_core::units::{Nanos, parse_duration};
 
 use crate::catalog::{Entry, catalog};
 use crate::error::SimError;
+use crate::explain;
 use crate::explain::explanation::Explanation;
 use crate::make;
 use crate::model::Model;
@@ -138,7 +139,15 @@ impl Spec {
     /// # Errors
     /// The same as for [`model`](Self::model).
     pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Explanation, SimError> {
-        Ok(crate::explain::explain(self, &self.model(read_file)?))
+        let Named::Snapshot(path) = &self.drive else {
+            return Ok(explain::explain(self, &self.model(read_file)?));
+        };
+        let bytes = read(path, read_file)?;
+        let (header, _) = snapshot::read_header(&bytes).map_err(refused(path))?;
+        let model = Model::parse(&path.display().to_string(), &header.text)?;
+        // Its past is told in the words of the spec that it was made by.
+        let made = Self { text: self.text.clone(), ..Self::parse(&header.spec)? };
+        Ok(explain::explain(&made, &model))
     }
 
     /// Makes the drive and puts it into its state, without its clock moving. Large used drives take seconds.

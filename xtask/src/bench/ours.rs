@@ -36,8 +36,17 @@ pub(crate) fn workload(case: &Case, until: Until) -> Workload {
 /// # Errors
 /// The lab failed, or the drive answered with an error.
 pub(crate) fn run_once(drive: &mut dyn Drive, case: &Case, until: Until) -> anyhow::Result<Measured> {
+    run_workload(drive, &workload(case, until))
+}
+
+/// Runs a workload once.
+///
+/// # Errors
+/// The lab failed, or the drive answered with an error.
+pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow::Result<Measured> {
+    let case = &workload.name;
     let before = user_time()?;
-    let ran = run(drive, &workload(case, until), &mut || Box::new(()))?;
+    let ran = run(drive, workload, &mut || Box::new(()))?;
     let user = user_time()?.since(before);
     if let Some(fault) = ran.fault {
         return Err(fault.into());

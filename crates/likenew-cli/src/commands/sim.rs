@@ -1,12 +1,15 @@
 //! `likenew sim`: simulated drives explained.
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+
 use likenew_core::units::amount;
 use likenew_sim::Spec;
 use likenew_sim::explain::explanation::{Ceiling, Explanation};
 use textwrap::core::display_width;
 
 use crate::aim::read_file;
-use crate::arguments::{Sim, SimAction, SimShow};
+use crate::arguments::{Sim, SimAction, SimSave, SimShow};
 use crate::diagram;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -19,6 +22,7 @@ const WIDTH_MIN: usize = 40;
 pub(crate) fn run(command: &Sim) -> Result<Exit, Failure> {
     match &command.action {
         SimAction::Show(show) => run_show(show),
+        SimAction::Save(save) => run_save(save),
     }
 }
 
@@ -34,17 +38,50 @@ fn run_show(command: &SimShow) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
+/// Makes a drive and writes it to a file that was not there before.
+fn run_save(command: &SimSave) -> Result<Exit, Failure> {
+    let path = &command.file;
+    if path.extension().is_none_or(|extension| extension != "snapshot") {
+        return Err(Failure::Usage(format!(
+            "{} does not end with .snapshot, by which sim: knows a saved drive: call it {}",
+            path.display(),
+            path.with_extension("snapshot").display()
+        )));
+    }
+    let spec = spec(&command.target)?;
+    let could_not = |error: &std::io::Error| {
+        Failure::Refused(format!("could not save to {}: {error}; nothing else was changed", path.display()))
+    };
+    let file = File::create_new(path).map_err(|error| could_not(&error))?;
+    let made = spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()));
+    let saved = made.and_then(|mut drive| {
+        let mut out = BufWriter::new(&file);
+        drive.save(&mut out).and_then(|()| out.flush()).map_err(|error| could_not(&error))
+    });
+    if let Err(failure) = saved {
+        // It is ours, and of no use; that it can not be removed would only hide what went wrong.
+        let _ = std::fs::remove_file(path);
+        return Err(failure);
+    }
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    output::print(&format!("{} is saved: {}. Name it sim:{}\n", spec.text, amount(bytes), path.display()))?;
+    Ok(Exit::Fine)
+}
+
 fn explain(target: &str) -> Result<Explanation, Failure> {
+    spec(target)?.explain(read_file).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn spec(target: &str) -> Result<Spec, Failure> {
     let text = if target.starts_with("sim:") { target.to_owned() } else { format!("sim:{target}") };
     let name = target.split_once('?').map_or(target, |(name, _)| name);
     // Whatever else is no name: a device read as a drive's file would be read to its end.
-    if name.contains('/') && !name.ends_with(".toml") {
+    if name.contains('/') && ![".toml", ".snapshot"].iter().any(|end| name.ends_with(end)) {
         return Err(Failure::Usage(format!(
-            "\"{target}\" is no simulated drive: give sim:NAME as likenew drives lists them, or sim:FILE.toml"
+            "\"{target}\" is no simulated drive: give sim:NAME as likenew drives lists them, sim:FILE.toml or sim:FILE.snapshot"
         )));
     }
-    let explained = Spec::parse(&text).and_then(|spec| spec.explain(read_file));
-    explained.map_err(|error| Failure::Usage(error.to_string()))
+    Spec::parse(&text).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn text(drive: &Explanation, sources: bool, width: usize) -> String {

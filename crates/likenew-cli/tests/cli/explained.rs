@@ -166,3 +166,33 @@ fn drives_are_listed_by_kind() {
     ];
     assert!(order.map(at).is_sorted(), "{text}");
 }
+
+#[test]
+fn a_saved_drive_is_opened_again() {
+    let sandbox = Sandbox::new();
+    let saved = sandbox.run(&["sim", "save", "tiny-flash?state=used", "tired.snapshot"]).code(0).stdout();
+    assert!(
+        saved.contains("sim:tiny-flash?state=used is saved") && saved.contains("sim:tired.snapshot"),
+        "{saved}"
+    );
+    let shown = sandbox.run(&["sim", "show", "tired.snapshot"]).code(0).stdout();
+    assert!(shown.contains("used: the first 100.0 %"), "{shown}");
+    let bench = ["bench", "sim:tired.snapshot", "--profile", "real", "--span", "16MiB", "--json", "-"];
+    let document = sandbox.run(&bench).code(0).json();
+    let facts = document["target"]["facts"].to_string();
+    assert!(facts.contains("sim:tiny-flash?state=used"), "{facts}");
+}
+
+#[test]
+fn saving_overwrites_nothing_and_says_what_is_wrong() {
+    let sandbox = Sandbox::new();
+    let wrong = sandbox.run(&["sim", "save", "tiny-flash", "drive.bin"]).code(2).stderr();
+    assert!(wrong.contains("call it drive.snapshot"), "{wrong}");
+    sandbox.run(&["sim", "save", "tiny-flash", "a.snapshot"]).code(0);
+    let again = sandbox.run(&["sim", "save", "tiny-flash", "a.snapshot"]).code(3).stderr();
+    assert!(again.contains("could not save to a.snapshot"), "{again}");
+    let missing = sandbox.run(&["sim", "save", "tiny-flsh", "b.snapshot"]).code(2).stderr();
+    assert!(missing.contains("did you mean tiny-flash"), "{missing}");
+    let broken = sandbox.run(&["bench", "sim:none.snapshot"]).code(2).stderr();
+    assert!(broken.contains("none.snapshot"), "{broken}");
+}

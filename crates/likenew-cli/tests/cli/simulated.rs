@@ -45,6 +45,28 @@ fn every_report_keeps_to_the_schema() {
     }
 }
 
+#[test]
+fn every_drive_of_the_catalogue_can_be_benched() {
+    let sandbox = Sandbox::new();
+    let drives = sandbox.run(&["drives", "--json", "-"]).code(0).json();
+    let drives = drives["simulated"].as_array().unwrap();
+    assert!(drives.len() > 25, "{drives:?}");
+    for drive in drives {
+        let target = drive["target"].as_str().unwrap();
+        let span = ["--profile", "real", "--span", "16MiB", "--passes", "1", "--time", "1s"];
+        let document =
+            sandbox.run(&[&["bench", target][..], &span, &["--no-archive", "--json", "-"]].concat());
+        let document = document.code(0).json();
+        let results =
+            document["tables"]["bench.results"].as_array().or(document["tables"]["results"].as_array());
+        let results = results.unwrap_or_else(|| panic!("{target}: {}", document["tables"]));
+        assert!(
+            !results.is_empty() && results.iter().all(|row| row["iops"].as_f64().unwrap() > 0.0),
+            "{target}"
+        );
+    }
+}
+
 const PLAN: &str = r#"
 procedure = "run"
 target = "sim:tiny-flash"
