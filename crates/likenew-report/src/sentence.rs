@@ -97,7 +97,7 @@ fn run(document: &Document) -> String {
 
 fn books(document: &Document) -> Option<String> {
     let books = document.target.accounting?;
-    let wear = books.wear.map_or(String::new(), |wear| {
+    let wear = books.wear.filter(|wear| wear.erases_max > 0).map_or(String::new(), |wear| {
         let bad = match wear.bad_blocks {
             0 => String::new(),
             bad => format!(", {bad} bad blocks"),

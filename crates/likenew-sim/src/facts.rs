@@ -95,25 +95,28 @@ fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
         fact("erase block", amount(u64::from(division.pages_per_block) * page)),
         fact("write buffer", amount(u64::from(parameters.buffer_pages) * page)),
         fact("command slots", parameters.link.command_slots.to_string()),
-        fact("SLC cache", slc_cache(flash.layer, page)),
-        fact("write buffer survives power loss", if parameters.power_loss_protection { "yes" } else { "no" }),
         fact("TRIM", parameters.trim.describe()),
     ];
+    facts.extend(slc_cache(flash.layer, page).map(|size| fact("SLC cache", size)));
+    facts.extend(parameters.map_cache.map(|cache| fact("mapping cache", amount(cache.bytes))));
+    if parameters.power_loss_protection {
+        facts.push(fact("loss of power", "the write buffer survives it"));
+    }
     facts.extend(flash.layer.summary(page).map(|summary| fact("map", summary)));
     facts
 }
 
-/// How large the write cache of SLC cells is, in words.
-fn slc_cache(layer: Layer, page_bytes: u64) -> String {
+/// How large the write cache of SLC cells is, in words, if there is one.
+fn slc_cache(layer: Layer, page_bytes: u64) -> Option<String> {
     let Layer::Page(PageMapParameters { flash, slc_cache: Some(slc), .. }) = layer else {
-        return "none".into();
+        return None;
     };
     let always =
         u64::from(slc.pages_per_block(&flash)) * u64::from(slc.static_blocks) * u64::from(flash.dies);
     let always = (always > 0).then(|| amount(always * page_bytes));
     let (percent, bits) = (slc.dynamic_percent_max, slc.bits_per_cell);
     let at_times = (percent > 0).then(|| format!("1/{bits} of {percent} % of the capacity without data"));
-    [always, at_times].into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    Some([always, at_times].into_iter().flatten().collect::<Vec<_>>().join(" and "))
 }
 
 fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {

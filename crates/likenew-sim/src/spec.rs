@@ -240,12 +240,12 @@ fn unknown_name(name: &str) -> String {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();
-    let known = names().join(", ");
     match near.as_slice() {
-        [] => format!("there is no drive \"{name}\"; there are {known}, and sim:FILE.toml"),
+        [] => format!("there is no drive \"{name}\"; there are {}, and sim:FILE.toml", names().join(", ")),
         _ => format!(
-            "there is no drive \"{name}\"; did you mean {}? There are {known}, and sim:FILE.toml",
-            near.join(" or ")
+            "there is no drive \"{name}\"; did you mean {}? likenew drives lists all {}, and sim:FILE.toml is one of your own",
+            near.join(" or "),
+            names().len()
         ),
     }
 }

@@ -32,7 +32,7 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
         return Ok(Section { simulated: vec![None; PUBLISHED.len()], note: "", predictions });
     };
     let capacity = drive.geometry().capacity;
-    let (mut rows, mut middle) = (Vec::new(), Vec::new());
+    let (mut rows, mut first) = (Vec::new(), Vec::new());
     for (place, per_mille) in PLACES {
         let start = (capacity / 1000 * per_mille) >> 20 << 20;
         let range = start..start + lab.pick(2048 << 20, 16 << 20);
@@ -41,14 +41,15 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
             speeds.push(mb_per_s(&measure(&mut drive, &Load::sequential(op, range.clone()))?));
         }
         rows.push(std::iter::once(place.to_owned()).chain(speeds.iter().map(|s| number(*s))).collect());
-        if place == "middle" {
-            middle = vec![Some(speeds[0]), Some(speeds[2])];
+        if place == "start" {
+            first = vec![Some(speeds[0]), Some(speeds[2])];
         }
     }
     let head = ["the file lies at the disk's", "write, MB/s", "read, MB/s", "write again, MB/s"];
     let predictions = table(&head, &rows)
-        + "\nNobody knows where on the disk the file lay; the ratios above are for the middle of its addresses. The speed follows from the \
+        + "\nNobody knows where on the disk the file lay; the ratios above are for the first addresses, by \
+           which the disk's outer rate was chosen. How far the speed falls inwards follows from the \
            zones alone: the outer tracks hold more in a turn. Nothing in a disk falls with use, so the second write is as fast as the \
            first; what the study's second run lost, the file system and other programs took.\n";
-    Ok(Section { simulated: middle, note: "", predictions })
+    Ok(Section { simulated: first, note: "", predictions })
 }
