@@ -3,7 +3,7 @@
 use likenew_core::units::{Nanos, amount, rate};
 
 use crate::disk::disk_parameters::DiskParameters;
-use crate::flash::page_map::PageMapParameters;
+use crate::flash::page_map_parameters::PageMapParameters;
 use crate::make::{OVERWRITE_BYTES, past, with_cache, with_trim};
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::spec::Spec;

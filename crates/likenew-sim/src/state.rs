@@ -116,7 +116,8 @@ mod tests {
     use crate::flash::compressing_map::CompressingMap;
     use crate::flash::compressing_parameters::CompressingParameters;
     use crate::flash::flash_geometry::FlashGeometry;
-    use crate::flash::page_map::{PageMap, PageMapParameters};
+    use crate::flash::page_map::PageMap;
+    use crate::flash::page_map_parameters::PageMapParameters;
     use crate::flash::policies::Policies;
 
     fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {

@@ -6,7 +6,7 @@ use super::explanation::{Bound, Ceiling, LayerBox, Picture};
 use super::value::{Fact, Value};
 use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, slc_cache};
 use crate::flash::flash_parameters::FlashParameters;
-use crate::flash::nand::NandParameters;
+use crate::flash::nand_parameters::NandParameters;
 use crate::flash::translation_layer::Work;
 use crate::host_link::LinkParameters;
 use crate::make;

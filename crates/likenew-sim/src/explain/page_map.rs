@@ -3,7 +3,7 @@
 use super::explanation::LayerBox;
 use super::flash::work_time;
 use super::value::{Fact, Value};
-use crate::flash::page_map::PageMapParameters;
+use crate::flash::page_map_parameters::PageMapParameters;
 use crate::flash::translation_layer::Work;
 use crate::model::FlashModel;
 

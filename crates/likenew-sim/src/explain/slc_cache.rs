@@ -5,7 +5,8 @@ use likenew_core::units::amount;
 use super::explanation::{Bound, LayerBox};
 use super::flash::transfer;
 use super::value::{Fact, Value};
-use crate::flash::page_map::{PageMapParameters, SlcCacheParameters, WhenFull};
+use crate::flash::page_map::{SlcCacheParameters, WhenFull};
+use crate::flash::page_map_parameters::PageMapParameters;
 use crate::model::{FlashModel, Layer};
 
 fn cache(model: &FlashModel) -> Option<SlcCacheParameters> {

@@ -4,7 +4,7 @@ use likenew_core::units::Nanos;
 
 use super::ageing::AgeingParameters;
 use super::map_cache::MapCacheParameters;
-use super::nand::NandParameters;
+use super::nand_parameters::NandParameters;
 use super::thermal::ThermalParameters;
 use crate::host_link::LinkParameters;
 

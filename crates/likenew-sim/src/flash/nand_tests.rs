@@ -1,6 +1,7 @@
 //! Dies and channels: what overlaps, what waits, and in which order.
 
 use super::*;
+use crate::flash::nand_parameters::{CellTimes, ReadPart};
 
 fn nand(channels: u32, dies_per_channel: u32, programs_max: u32) -> Nand {
     Nand::new(NandParameters {

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::flash::layer_laws::{acts, keeps_its_laws};
-use crate::flash::policies::{Collection, ErasedBlocks};
+use crate::flash::policies::{Collection, ErasedBlocks, Policies};
 use crate::theory::page::greedy;
 
 /// One die of 4096 blocks.

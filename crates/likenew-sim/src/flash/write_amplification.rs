@@ -4,7 +4,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::flash_geometry::FlashGeometry;
-use super::page_map::{PageMap, PageMapParameters};
+use super::page_map::PageMap;
+use super::page_map_parameters::PageMapParameters;
 use super::policies::{Collection, Policies, Streams};
 use super::translation_layer::{Counts, Todo, TranslationLayer as _};
 use crate::theory::page;

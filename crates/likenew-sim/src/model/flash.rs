@@ -9,7 +9,7 @@ use crate::error::SimError;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
-use crate::flash::nand::{CellTimes, NandParameters, ReadPart};
+use crate::flash::nand_parameters::{CellTimes, NandParameters, ReadPart};
 use crate::host_link::LinkParameters;
 use crate::section::{Section, Sourced};
 

@@ -10,7 +10,7 @@ use crate::flash::compressing_parameters::CompressingParameters;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::log_block::{BastParameters, ClusterParameters, Copies, Eviction};
-use crate::flash::page_map::PageMapParameters;
+use crate::flash::page_map_parameters::PageMapParameters;
 use crate::flash::policies::Policies;
 
 /// Which translation layer a drive has.

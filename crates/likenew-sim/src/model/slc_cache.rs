@@ -6,7 +6,7 @@ use super::flash::FlashModel;
 use super::layer::Layer;
 use super::{finish, span};
 use crate::error::SimError;
-use crate::flash::nand::CellTimes;
+use crate::flash::nand_parameters::CellTimes;
 use crate::flash::page_map::{SlcCacheParameters, WhenFull};
 use crate::section::{Section, Site, Sourced};
 

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use likenew_sim::flash::flash_geometry::FlashGeometry;
-use likenew_sim::flash::page_map::{PageMap, PageMapParameters};
+use likenew_sim::flash::page_map::PageMap;
+use likenew_sim::flash::page_map_parameters::PageMapParameters;
 use likenew_sim::flash::policies::Policies;
 use likenew_sim::flash::translation_layer::{Todo, TranslationLayer as _};
 use rand::{RngExt as _, SeedableRng as _};

@@ -1,0 +1,66 @@
+//! How a page map is laid out, and what it does where there is a choice.
+
+use serde::{Deserialize, Serialize};
+
+use super::flash_geometry::FlashGeometry;
+use super::page_map::SlcCacheParameters;
+use super::policies::Policies;
+
+/// How a [`PageMap`](super::page_map::PageMap) is laid out and when it collects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageMapParameters {
+    /// The flash.
+    pub flash: FlashGeometry,
+    /// A die collects as soon as fewer erased blocks are left, 2 at least.
+    pub free_blocks_min: u32,
+    /// A drive without anything to do collects until each die has so many erased blocks.
+    pub idle_free_blocks: u32,
+    /// Blocks that take host writes with one bit in a cell.
+    pub slc_cache: Option<SlcCacheParameters>,
+    /// What it does where there is a choice.
+    pub policies: Policies,
+}
+
+impl PageMapParameters {
+    /// Host pages that one die may hold, so that collection always gains something: everything except the erased
+    /// reserve, the open blocks and the static SLC blocks.
+    pub fn mapped_per_die_max(&self) -> u64 {
+        let static_blocks = self.slc_cache.map_or(0, |slc| slc.static_blocks);
+        let reserve =
+            u64::from(self.reserve_blocks() + self.policies.streams.open_blocks()) + u64::from(static_blocks);
+        u64::from(self.flash.blocks_per_die).saturating_sub(reserve) * u64::from(self.flash.pages_per_block)
+    }
+
+    /// Erased blocks that each die keeps.
+    pub fn reserve_blocks(&self) -> u32 {
+        self.free_blocks_min + self.policies.kept_for_failures()
+    }
+
+    /// Whether a translation layer of this shape can work.
+    ///
+    /// # Errors
+    /// A sentence that says what does not fit.
+    pub fn check(&self) -> Result<(), String> {
+        let flash = &self.flash;
+        flash.check()?;
+        if self.free_blocks_min < 2 {
+            return Err("at least 2 blocks are kept free".into());
+        }
+        self.policies.check()?;
+        if let Some(slc) = &self.slc_cache {
+            slc.check(flash)?;
+            self.policies.check_beside_slc_cache()?;
+        }
+        // One unit a die more, so that a die with room is always found for the next unit.
+        let usable =
+            u64::from(flash.dies) * self.mapped_per_die_max().saturating_sub(u64::from(flash.unit_pages));
+        if u64::from(flash.user_pages) > usable {
+            return Err(format!(
+                "{} user pages leave too little spare: {} flash pages hold at most {usable} of them beside the reserve",
+                flash.user_pages,
+                flash.pages()
+            ));
+        }
+        Ok(())
+    }
+}
