@@ -3,7 +3,7 @@
 //! "Page" here is the unit of the map, which may be smaller than the page that the flash programs.
 //!
 //! Placement: the caller chooses the die of every host write; collection stays within the die. Which block is collected,
-//! which pages share a block and how blocks wear is said by [`Policies`].
+//! which pages share a block and how blocks wear is said by [`Policies`](super::policies::Policies).
 //! A pseudo-SLC cache may take the host writes first, see [`SlcCacheParameters`].
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Write amplification of page-mapped flash in the limit of many blocks.
 //!
 //! `alpha` is always T/U: flash pages that take part over pages that hold data, without reserve and open blocks (see
-//! [`PageMapParameters::closed_pages`](crate::flash::page_map::PageMapParameters::closed_pages)). The spare share
+//! [`PageMapParameters::closed_pages`](crate::flash::page_map_parameters::PageMapParameters::closed_pages)). The spare share
 //! (T − U)/T is 1 − 1/α. All functions but the last two take writes that hit every page with equal probability.
 
 /// Steps of a bisection: each halves an interval that starts at 1 or less, until the precision of `f64`.
