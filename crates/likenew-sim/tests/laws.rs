@@ -44,6 +44,41 @@ fn a_disk_keeps_the_laws_with_and_without_its_caches() {
     laws::all(|| spec.open(|_| Ok(text.clone().into())).unwrap());
 }
 
+#[test]
+fn every_drive_of_the_catalogue_keeps_what_is_written_to_it() {
+    for entry in likenew_sim::catalog() {
+        let mut drive = open(&format!("sim:{}?data=on", entry.name));
+        laws::keeps_data(&mut drive, 5, 3000);
+    }
+}
+
+#[test]
+fn a_counterfeit_drive_reads_back_what_was_written_a_round_later() {
+    let mut drive = open("sim:fake-stick-512gb?data=on");
+    let text = likenew_sim::catalog().iter().find(|entry| entry.name == "fake-stick-512gb").unwrap().text;
+    let line = text.lines().find(|line| line.starts_with("real_capacity_bytes")).unwrap();
+    let digits: String =
+        line.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+    let real = digits.parse::<u64>().unwrap();
+    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
+    let mut done = Vec::new();
+    let mut one = |lane: &mut dyn likenew_core::target::Target, op, offset| {
+        lane.submit(&[Io { op, offset, length: 4096, data: DataClass::Random, ..FLUSH }]).unwrap();
+        lane.wait(Nanos::NEVER, &mut done).unwrap();
+    };
+    lane.buffer(Slot(0)).fill(7);
+    one(&mut *lane, Op::Write, 8192);
+    lane.buffer(Slot(0)).fill(9);
+    // Half of it lies before the end of what is really there, the other half at its beginning.
+    one(&mut *lane, Op::Write, 2 * real - 2048);
+    for (offset, byte) in [(8192, 7), (real + 8192, 7), (real - 2048, 9)] {
+        lane.buffer(Slot(0)).fill(0);
+        one(&mut *lane, Op::Read, offset);
+        assert!(lane.buffer(Slot(0)).iter().all(|held| *held == byte), "{offset}");
+    }
+}
+
 /// Sets one number of the small drive's file.
 fn set(text: &str, key: &str, value: u64) -> String {
     let before = format!("\n{key} = {{ value = ");

@@ -24,7 +24,13 @@ fn writes(ios: u64) -> Load {
 
 #[test]
 fn wear_and_free_blocks_are_those_of_the_drive_that_was_saved() {
-    for name in ["sim:tiny-flash?state=used", "sim:wd6400aaks", "sim:seagate-archive-8tb"] {
+    for name in [
+        "sim:tiny-flash?state=used",
+        "sim:wd6400aaks",
+        "sim:seagate-archive-8tb",
+        "sim:cloud-gp2-100gib",
+        "sim:fake-stick-512gb",
+    ] {
         let mut drive = open(name);
         run(&mut drive, writes(3000));
         let bytes = save(&mut drive);
@@ -53,7 +59,15 @@ fn it_goes_on_as_the_drive_that_was_saved_would() {
 
 #[test]
 fn data_and_age_come_back() {
-    for name in ["sim:tiny-flash?data=on", "sim:wd6400aaks?data=on", "sim:seagate-archive-8tb?data=on"] {
+    for name in [
+        "sim:tiny-flash?data=on",
+        "sim:wd6400aaks?data=on",
+        "sim:seagate-archive-8tb?data=on",
+        "sim:cloud-gp2-100gib?data=on",
+        "sim:fake-stick-512gb?data=on",
+        "sim:intel-520-120gb?data=on",
+        "sim:samsung-slc?data=on",
+    ] {
         let mut drive = open(name);
         let stamp = |index: u32| [index as u8 + 1; 512];
         let need = Need { lanes: 1, depth: 1, length_max: 512 };

@@ -1,8 +1,9 @@
 //! `likenew sim`: simulated drives explained.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, ErrorKind, Write as _};
 
+use anyhow::anyhow;
 use likenew_core::units::amount;
 use likenew_sim::Spec;
 use likenew_sim::explain::explanation::{Ceiling, Explanation};
@@ -50,13 +51,22 @@ fn run_save(command: &SimSave) -> Result<Exit, Failure> {
     }
     let spec = spec(&command.target)?;
     let could_not = |error: &std::io::Error| {
-        Failure::Refused(format!("could not save to {}: {error}; nothing else was changed", path.display()))
+        format!(
+            "could not save to {}: {error}; nothing was changed: give the name of a new file, where there is room",
+            path.display()
+        )
     };
-    let file = File::create_new(path).map_err(|error| could_not(&error))?;
+    let file = File::create_new(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::Refused(could_not(&error)),
+        _ => Failure::Other(anyhow!(could_not(&error))),
+    })?;
     let made = spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()));
     let saved = made.and_then(|mut drive| {
         let mut out = BufWriter::new(&file);
-        drive.save(&mut out).and_then(|()| out.flush()).map_err(|error| could_not(&error))
+        drive
+            .save(&mut out)
+            .and_then(|()| out.flush())
+            .map_err(|error| Failure::Other(anyhow!(could_not(&error))))
     });
     if let Err(failure) = saved {
         // It is ours, and of no use; that it can not be removed would only hide what went wrong.
