@@ -193,19 +193,6 @@ impl Procedure for Bench {
         Layout { files: 1, file_bytes: self.options.span }
     }
 
-    fn bytes_written_max(&self) -> u64 {
-        if !self.writes() {
-            return self.options.span;
-        }
-        let writing = self.options.ops.iter().filter(|op| op.writes()).count() as u64;
-        let passes = writing * self.options.profile.tests().len() as u64 * u64::from(self.options.passes);
-        self.options.span.saturating_mul(1 + passes)
-    }
-
-    fn workloads_expected(&self, evidence: &Evidence) -> usize {
-        self.workloads(evidence).len()
-    }
-
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         if self.options.span > evidence.geometry.capacity {
             let (span, capacity) = (amount(self.options.span), amount(evidence.geometry.capacity));

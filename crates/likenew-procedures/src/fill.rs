@@ -90,8 +90,8 @@ impl Fill {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn new(options: FillOptions) -> Result<Self, String> {
-        if options.files == 0 || options.files > 100_000 {
-            return Err(format!("files = {} is not in 1..100000", options.files));
+        if options.files == 0 || options.files > 20_000 {
+            return Err(format!("files = {} is not in 1..20000", options.files));
         }
         if !(512..=1 << 30).contains(&options.block) || !options.block.is_multiple_of(512) {
             return Err(format!("block = {} bytes is not a multiple of 512 in 512..1GiB", options.block));
@@ -142,14 +142,6 @@ impl Procedure for Fill {
 
     fn layout(&self) -> Layout {
         Layout { files: self.options.files, file_bytes: self.options.file_size }
-    }
-
-    fn bytes_written_max(&self) -> u64 {
-        self.bytes()
-    }
-
-    fn workloads_expected(&self, _evidence: &Evidence) -> usize {
-        self.options.files as usize
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {

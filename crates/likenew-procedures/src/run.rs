@@ -113,20 +113,6 @@ impl Procedure for Run {
         Layout { files: self.options.files, file_bytes: self.options.file_size }
     }
 
-    fn bytes_written_max(&self) -> u64 {
-        let prepare = u64::from(self.options.files).saturating_mul(self.options.file_size);
-        let writing = self.options.workload.iter().filter(|workload| workload.writes());
-        writing.fold(prepare, |sum, workload| {
-            let by_ops = workload.until.ops.map(|ops| ops.saturating_mul(u64::from(workload.length_max())));
-            let bytes = workload.until.bytes.into_iter().chain(by_ops).min().unwrap_or(u64::MAX);
-            sum.saturating_add(bytes)
-        })
-    }
-
-    fn workloads_expected(&self, evidence: &Evidence) -> usize {
-        usize::from(self.prepares(evidence)) + self.options.workload.len()
-    }
-
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let index = evidence.segments.len();
         let prepares = usize::from(self.prepares(evidence));
