@@ -269,18 +269,12 @@ fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
         let point = [x as f64, line.mean_speed()];
         match drawn.iter_mut().find(|known| known.name == op) {
             Some(known) => known.points.push(point),
-            None => drawn.push(Line { name: op, points: vec![point] }),
+            None => drawn.push(Line::new(op, vec![point])),
         }
     }
-    Series {
-        title: "How fast is each test?".into(),
-        shape: Shape::Bars,
-        x: axis("test", ""),
-        y: speed(),
-        categories,
-        lines: drawn,
-        marks: Vec::new(),
-    }
+    Series::new("How fast is each test?", Shape::Bars, axis("test", ""), speed())
+        .categories(categories)
+        .lines(drawn)
 }
 
 impl Bench {

@@ -174,17 +174,7 @@ fn rows(segment: &Segment) -> Vec<Row> {
 
 fn seconds(segments: &[Segment]) -> Series {
     let origin = segments[0].began;
-    let lines = segments.iter().map(|segment| Line {
-        name: segment.workload.name.clone(),
-        points: speed_over_time(segment, origin),
-    });
-    Series {
-        title: "How fast was it, second by second?".into(),
-        shape: Shape::Line,
-        x: axis("time", "ns"),
-        y: speed(),
-        categories: Vec::new(),
-        lines: lines.collect(),
-        marks: Vec::new(),
-    }
+    let lines =
+        segments.iter().map(|segment| Line::new(&segment.workload.name, speed_over_time(segment, origin)));
+    Series::new("How fast was it, second by second?", Shape::Line, axis("time", "ns"), speed()).lines(lines)
 }
