@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Judges a run again from its folder, without the drive
     Judge(Judge),
+    /// Goes on with a run that was interrupted
+    Resume(Resume),
 }
 
 #[derive(Debug, Args)]
@@ -170,6 +172,14 @@ pub(crate) struct Judge {
     pub(crate) output: Output,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The folder of a run that stopped before its end
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) how: Carry,
+}
+
 /// On what to measure.
 #[derive(Debug, Args)]
 pub(crate) struct On {
@@ -183,9 +193,37 @@ pub(crate) struct On {
     pub(crate) plan: bool,
 }
 
-/// How to measure and where the results go.
+/// How to measure, where the results go, and where the run is kept.
 #[derive(Debug, Args)]
 pub(crate) struct How {
+    #[command(flatten)]
+    pub(crate) carry: Carry,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+}
+
+impl std::ops::Deref for How {
+    type Target = Carry;
+
+    fn deref(&self) -> &Carry {
+        &self.carry
+    }
+}
+
+/// Where a run is kept.
+#[derive(Debug, Args)]
+pub(crate) struct Keep {
+    /// Where run folders are kept [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+    /// Keep no run folder
+    #[arg(long, conflicts_with_all = ["archive", "samples"])]
+    pub(crate) no_archive: bool,
+}
+
+/// How to measure and where the results go.
+#[derive(Debug, Args)]
+pub(crate) struct Carry {
     #[command(flatten)]
     pub(crate) output: Output,
     /// What carries the I/O of a real drive
@@ -197,12 +235,6 @@ pub(crate) struct How {
     /// Keep every single I/O in the run folder, as samples.parquet
     #[arg(long)]
     pub(crate) samples: bool,
-    /// Where run folders are kept [default: likenew/runs in the XDG data home]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) archive: Option<PathBuf>,
-    /// Keep no run folder
-    #[arg(long, conflicts_with_all = ["archive", "samples"])]
-    pub(crate) no_archive: bool,
     /// Answer yes to questions of convenience; never replaces consent
     #[arg(long)]
     pub(crate) yes: bool,
