@@ -131,7 +131,7 @@ mod tests {
     fn the_most_doubtful_are_joined_first() {
         let width = |a: &Range<usize>, b: &Range<usize>| 1.0 / (a.len() + b.len()) as f64;
         assert_eq!(joined(vec![0..4, 4..5, 5..7, 7..20], 0.2, width), [0..4, 4..7, 7..20]);
-        assert_eq!(joined(vec![0..4], 0.0, width).len(), 1);
+        assert_eq!(joined(Vec::new(), 0.0, width), []);
     }
 
     #[test]
