@@ -39,21 +39,16 @@ export interface Column {
   heading: string;
   unit: string;
   number: boolean;
-  words: boolean;
+  /** Whether its values, words or numbers, say what was measured. */
+  isKey: boolean;
   interval: [string, string] | null;
   rowUnit: boolean;
 }
 
 export const MISSING: Cell = { text: "–", value: null };
 
-/** The tables that answer a procedure's question; the others are what the answer rests on. */
-const ANSWERS = ["files", "fit", "knees", "levels", "matrix", "new_vs_used", "results"];
-
-/** Names of tables: answers first, then by name. */
-export function inOrder(names: Iterable<string>): string[] {
-  const rank = (name: string) => (ANSWERS.includes(name) ? 0 : 1);
-  return [...new Set(names)].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-}
+/** Numbers that say what was measured, not how it went: they tell rows apart, in every document alike. */
+const KEYS = ["block_bytes", "depth", "file", "offset_bytes", "pass", "round", "stream", "zone"];
 
 export function titleOf(name: string): string {
   const words = name.replaceAll("_", " ");
@@ -62,7 +57,7 @@ export function titleOf(name: string): string {
 
 /**
  * The columns of all rows together. `X_low` and `X_high` join `X`; a text column `unit` goes into the cells of the
- * numbers whose keys name no unit.
+ * measured numbers whose keys name no unit.
  */
 export function columnsOf(rows: Row[]): Column[] {
   const keys = new Set(rows.flatMap((row) => Object.keys(row)));
@@ -84,9 +79,9 @@ export function columnsOf(rows: Row[]): Column[] {
       heading: interval ? `${text} (low–high)` : text,
       unit,
       number,
-      words: present(key).some((value) => typeof value === "string"),
+      isKey: KEYS.includes(key) || present(key).some((value) => typeof value === "string"),
       interval,
-      rowUnit: withUnit && unit === "",
+      rowUnit: withUnit && unit === "" && !KEYS.includes(key),
     };
   });
 }

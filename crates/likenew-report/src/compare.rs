@@ -173,7 +173,11 @@ mod tests {
         let documents = label_all(vec![one, other]);
         let titles: Vec<String> =
             groups(&documents)[0].pictures().into_iter().map(|p| p.series.title).collect();
-        assert_eq!(titles, ["Speed of each test, A", "Speed of each test, B"], "long labels become letters");
+        assert_eq!(
+            titles,
+            ["Speed of each test · A", "Speed of each test · B"],
+            "long labels become letters"
+        );
     }
 
     #[test]

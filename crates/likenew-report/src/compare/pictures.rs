@@ -42,7 +42,7 @@ fn agree(one: &Series, other: &Series) -> bool {
 }
 
 fn named(of: &str, series: Series) -> Series {
-    Series { title: format!("{}, {of}", series.title), ..series }
+    Series { title: format!("{} · {of}", series.title), ..series }
 }
 
 /// One series with the lines of all, each named after its document. Categories are united by their names.
@@ -154,7 +154,7 @@ mod tests {
         );
         let pictures = together(vec![("a".into(), one), ("b".into(), two)], true);
         let titles: Vec<&str> = pictures.iter().map(|picture| picture.series.title.as_str()).collect();
-        assert_eq!(titles, ["Map, a", "Map, b", "Map, b ÷ a"]);
+        assert_eq!(titles, ["Map · a", "Map · b", "Map · b ÷ a"]);
         assert_eq!(pictures[0].range, Some([0.0, 200.0]));
         assert_eq!(pictures[0].range, pictures[1].range);
         assert_eq!(pictures.iter().map(|picture| picture.implied).collect::<Vec<_>>(), [false, true, false]);
@@ -170,7 +170,7 @@ mod tests {
     fn maps_without_a_common_cell_have_no_ratio() {
         let (one, two) = (map(&[("1", 0.0, 5.0)], &["4 KiB"]), map(&[("1", 0.0, 5.0)], &["8 KiB"]));
         assert_eq!(together(vec![("a".into(), one.clone()), ("b".into(), two)], true).len(), 2);
-        assert_eq!(together(vec![("a".into(), one.clone())], true)[0].series.title, "Map, a");
+        assert_eq!(together(vec![("a".into(), one.clone())], true)[0].series.title, "Map · a");
         assert_eq!(together(vec![("a".into(), one)], false)[0].series.title, "Map");
     }
 }

@@ -83,14 +83,14 @@ fn of_two_heat_maps_the_first_is_shown_and_what_became_of_it() {
     let text = shown(vec![of("new", 1.0), of("used", 0.4)], 80);
     let (_, pictures) = text.split_once("Each size").unwrap();
     insta::assert_snapshot!(pictures, @r"
-     and depth, new ───────────────────────────────────────────────────────
+     and depth · new ──────────────────────────────────────────────────────
     rows: queue depth · columns: block size · cells: speed
           512 B    4 KiB   64 KiB
     1   ░░ 6.65  ░░ 44.8  ██  196
     32  ▒▒ 67.1  ██  179        –
     ░░ below 49.0 MB/s   ▒▒ below 98.0 MB/s   ▓▓ below 147 MB/s   ██ up to 196 MB/s
 
-    Each size and depth, used ÷ new ────────────────────────────────────────────────
+    Each size and depth · used ÷ new ───────────────────────────────────────────────
     rows: queue depth · columns: block size · cells: used ÷ new
            512 B     4 KiB    64 KiB
     1   ·  1.00×  ▼▼ 0.40×  ▼▼ 0.40×
