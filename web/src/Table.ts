@@ -48,7 +48,19 @@ export interface Column {
 export const MISSING: Cell = { text: "–", value: null };
 
 /** Numbers that say what was measured, not how it went: they tell rows apart, in every document alike. */
-const KEYS = ["block_bytes", "depth", "file", "offset_bytes", "pass", "round", "stream", "zone"];
+const KEYS = [
+  "block_bytes",
+  "depth",
+  "file",
+  "fill",
+  "loop",
+  "offset_bytes",
+  "pass",
+  "read_percent",
+  "round",
+  "stream",
+  "zone",
+];
 
 export function titleOf(name: string): string {
   const words = name.replaceAll("_", " ");

@@ -28,7 +28,19 @@ pub(crate) struct Column {
 }
 
 /// Numbers that say what was measured, not how it went: they tell rows apart, in every document alike. Words do so, too.
-const KEYS: [&str; 8] = ["block_bytes", "depth", "file", "offset_bytes", "pass", "round", "stream", "zone"];
+const KEYS: [&str; 11] = [
+    "block_bytes",
+    "depth",
+    "file",
+    "fill",
+    "loop",
+    "offset_bytes",
+    "pass",
+    "read_percent",
+    "round",
+    "stream",
+    "zone",
+];
 
 /// What a cell without a value shows.
 pub(crate) const MISSING: &str = "–";

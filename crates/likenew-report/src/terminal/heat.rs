@@ -16,6 +16,7 @@ const COLUMNS_MAX: usize = 40;
 const NAME_MAX: usize = 12;
 /// Between two columns.
 const GAP: usize = 2;
+
 /// A series as rows and columns of numbers.
 struct Matrix {
     /// Names of the columns.

@@ -244,7 +244,10 @@ fn a_legend_is_no_wider_than_the_terminal() {
 
 #[test]
 fn colour_changes_nothing_but_colour() {
-    let documents = label_all(vec![fixtures::bench("sim:x25m", 0.25), fixtures::fill("sim:x25m")]);
+    let mut sweep = fixtures::example("sweep-new");
+    // Without colour, lines stand one below the other.
+    sweep.series.retain(|_, series| series.shape == Shape::Heat);
+    let documents = label_all(vec![fixtures::bench("sim:x25m", 0.25), fixtures::fill("sim:x25m"), sweep]);
     let plain = show(&documents, &Terminal { width: 80, colour: false });
     let coloured = show(&documents, &Terminal { width: 80, colour: true });
     assert!(!plain.contains('\u{1b}'));
