@@ -62,6 +62,9 @@ const KEYS = [
   "zone",
 ];
 
+/** Numbers that count what was done: a row's unit is not theirs. */
+const COUNTS = ["errors", "files", "loops", "passes", "points", "rounds"];
+
 export function titleOf(name: string): string {
   const words = name.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -93,7 +96,7 @@ export function columnsOf(rows: Row[]): Column[] {
       number,
       isKey: KEYS.includes(key) || present(key).some((value) => typeof value === "string"),
       interval,
-      rowUnit: withUnit && unit === "" && !KEYS.includes(key),
+      rowUnit: withUnit && unit === "" && ![...KEYS, ...COUNTS].includes(key),
     };
   });
 }
@@ -109,8 +112,23 @@ export function cellOf(column: Column, row: Row): Cell {
       ? spell(number, row["unit"])
       : spellBelowHeading(number, column.unit);
   const [low, high] = (column.interval ?? []).map((key) => row[key]);
-  const interval = isNumber(low) && isNumber(high) ? ` (${spelled(low)}–${spelled(high)})` : "";
-  return { text: spelled(value) + interval, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
+  const text =
+    isNumber(low) && isNumber(high) ? withInterval(spelled(value), spelled(low), spelled(high)) : spelled(value);
+  return { text, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
+}
+
+/** `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once, an interval that rounds to the value not at all. */
+function withInterval(spelled: string, low: string, high: string): string {
+  if (spelled === low && spelled === high) return spelled;
+  const unit = unitOf(spelled);
+  const shared = !/\d/.test(unit) && unitOf(low) === unit && unitOf(high) === unit;
+  const bare = (end: string) => (shared ? end.slice(0, end.length - unit.length) : end);
+  return `${spelled} (${bare(low)}–${bare(high)})`;
+}
+
+/** What stands behind a number. */
+function unitOf(spelled: string): string {
+  return spelled.replace(/^[\d.,e-]+/, "");
 }
 
 /** Keys whose values are shown inside the cells of this column. */

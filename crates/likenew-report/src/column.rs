@@ -42,6 +42,9 @@ const KEYS: [&str; 11] = [
     "zone",
 ];
 
+/// Numbers that count what was done: a row's unit is not theirs.
+const COUNTS: [&str; 6] = ["errors", "files", "loops", "passes", "points", "rounds"];
+
 /// What a cell without a value shows.
 pub(crate) const MISSING: &str = "–";
 
@@ -64,7 +67,7 @@ impl Column {
             let (name, unit) = heading(key);
             let interval = interval(key);
             let heading = if interval.is_some() { format!("{name} (low–high)") } else { name.clone() };
-            let measured = unit == Unit::Plain && !KEYS.contains(&key.as_str());
+            let measured = unit == Unit::Plain && !KEYS.iter().chain(&COUNTS).any(|known| known == key);
             let unit_key = (with_unit && measured).then(|| "unit".to_owned());
             let words = rows.clone().any(|row| row.get(key).is_some_and(Value::is_string));
             Self { key: key.clone(), name, heading, unit, number: number(key), words, interval, unit_key }
@@ -92,7 +95,7 @@ impl Column {
         };
         let end = |key: &String| row.get(key).and_then(Value::as_f64).map(|value| self.spell(value, row));
         match self.interval.as_ref().map(|(low, high)| (end(low), end(high))) {
-            Some((Some(low), Some(high))) => format!("{spelled} ({low}–{high})"),
+            Some((Some(low), Some(high))) => with_interval(spelled, &low, &high),
             _ => spelled,
         }
     }
@@ -103,6 +106,23 @@ impl Column {
             None => self.unit.spell_below_heading(value),
         }
     }
+}
+
+/// `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once, an interval that rounds to the value not at all.
+fn with_interval(spelled: String, low: &str, high: &str) -> String {
+    if spelled == low && spelled == high {
+        return spelled;
+    }
+    let unit = unit_of(&spelled);
+    let shared =
+        !unit.contains(|c: char| c.is_ascii_digit()) && [low, high].iter().all(|end| unit_of(end) == unit);
+    let bare = |end: &str| if shared { end[..end.len() - unit.len()].to_owned() } else { end.to_owned() };
+    format!("{spelled} ({}–{})", bare(low), bare(high))
+}
+
+/// What stands behind a number.
+fn unit_of(spelled: &str) -> &str {
+    spelled.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | ',' | 'e'))
 }
 
 /// All keys, in order of first appearance.
