@@ -51,6 +51,11 @@ impl Latencies {
         self.0.saturating_record(latency.0);
     }
 
+    /// Counts one latency `count` times.
+    pub fn record_many(&mut self, latency: Nanos, count: u64) {
+        self.0.saturating_record_n(latency.0, count);
+    }
+
     /// Adds another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.0.add(&other.0).expect("all histograms have the same bounds");

@@ -146,9 +146,7 @@ impl Procedure for Run {
         findings.verdicts.extend(summary(segments));
         findings.verdicts.extend(refusals(segments));
         findings.tables.insert("workloads".into(), segments.iter().flat_map(rows).collect());
-        if !segments.is_empty() {
-            findings.series.insert("seconds".into(), seconds(segments));
-        }
+        findings.series.extend(seconds(segments).map(|series| ("seconds".to_owned(), series)));
         findings
     }
 }
@@ -208,19 +206,21 @@ fn rows(segment: &Segment) -> Vec<Row> {
     rows.collect()
 }
 
-fn seconds(segments: &[Segment]) -> Series {
-    let origin = segments[0].began;
+/// Nothing where no course of time is known: of rests alone, and of what another program measured.
+fn seconds(segments: &[Segment]) -> Option<Series> {
+    let origin = segments.first()?.began;
     let lines = segments.iter().map(|segment| Line {
         name: segment.workload.name.clone(),
         points: speed_over_time(segment, origin),
     });
-    Series {
+    let lines: Vec<Line> = lines.filter(|line| !line.points.is_empty()).collect();
+    (!lines.is_empty()).then(|| Series {
         title: "How fast was it, second by second?".into(),
         shape: Shape::Line,
         x: axis("time", "ns"),
         y: speed(),
         categories: Vec::new(),
-        lines: lines.collect(),
+        lines,
         marks: Vec::new(),
-    }
+    })
 }
