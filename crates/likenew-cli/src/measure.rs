@@ -9,6 +9,7 @@ use likenew_core::io::Op;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorder::Stop;
+use likenew_core::rehearsal::Rehearsal;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::verdict::Findings;
@@ -27,6 +28,10 @@ use crate::{interrupt, output, prompt};
 
 /// More than this is written to a real drive only after a question.
 const WRITTEN_UNASKED: u64 = 32 << 30;
+/// Plans of a longer course are refused.
+const ELAPSED_MOST: Nanos = Nanos::from_secs(90 * 86_400);
+/// So are plans that move more than so many times what the drive holds.
+const PASSES_MOST: u64 = 10_000;
 
 /// Settings as the table of a plan.
 pub(crate) fn options(settings: &impl Serialize) -> toml::Table {
@@ -43,15 +48,17 @@ pub(crate) fn print_plan(plan: &Plan) -> Result<Exit, Failure> {
 /// Carries out a plan.
 pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
-    ask_about_wear(&*procedure, aim, how)?;
     interrupt::listen()?;
     let mut drive = aim.open(procedure.layout(), how)?;
     let instrument = instrument(&*drive, aim)?;
     let mut evidence =
         Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
     check_first(&*procedure, &evidence, aim)?;
+    let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
+    refuse_absurd(&rehearsal, &evidence)?;
+    ask_about_wear(&rehearsal, aim, how)?;
     let mut archive = archive(&evidence, &instrument, how)?;
-    let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), how);
+    let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &rehearsal, how);
     // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back.
     drop(drive);
     let findings = procedure.judge(&evidence);
@@ -93,15 +100,21 @@ fn follow(
     procedure: &dyn Procedure,
     evidence: &mut Evidence,
     archive: Option<&mut Run>,
+    rehearsal: &Rehearsal,
     how: &How,
 ) -> Result<End, Failure> {
     let samples = match &archive {
         Some(run) if how.samples => Some(run.samples().map_err(anyhow::Error::new)?),
         _ => None,
     };
-    let expected = procedure.workloads_expected(evidence);
-    let mut follow =
-        Follow { progress: Progress::new(), archive, samples: samples.as_ref(), expected, done: 0 };
+    let expected = evidence.segments.len() + rehearsal.workloads.len();
+    let mut follow = Follow {
+        progress: Progress::new(),
+        archive,
+        samples: samples.as_ref(),
+        expected,
+        done: evidence.segments.len(),
+    };
     let end = conduct(drive, procedure, evidence, &mut follow);
     follow.progress.finish();
     if let Some(samples) = samples {
@@ -132,14 +145,37 @@ fn said(end: End, found_problem: bool) -> Exit {
     }
 }
 
+/// A plan that would never end, or not while anybody waits for it, is refused before anything is measured.
+fn refuse_absurd(rehearsal: &Rehearsal, evidence: &Evidence) -> Result<(), Failure> {
+    let Rehearsal { workloads, bytes_moved, bytes_written, elapsed, ends } = rehearsal;
+    let much = *bytes_moved / evidence.geometry.capacity.max(1) >= PASSES_MOST;
+    if *ends && *elapsed <= ELAPSED_MOST && !much {
+        return Ok(());
+    }
+    let end = if *ends { "and then end" } else { "and still have no end in sight" };
+    Err(Failure::Usage(format!(
+        "this plan is more than anybody waits for: on a drive that moves 500 MB/s it would move {}, {} of that written, in {}, \
+         over {} workloads, {end}; give less time, fewer bytes or fewer passes",
+        amount(*bytes_moved),
+        amount(*bytes_written),
+        days(*elapsed),
+        workloads.len()
+    )))
+}
+
+fn days(span: Nanos) -> String {
+    let days = span.as_secs_f64() / 86_400.0;
+    if days < 3.0 { span.to_string() } else { format!("{days:.0} days") }
+}
+
 /// Flash wears: a great amount is written to a real drive only when somebody has agreed.
-fn ask_about_wear(procedure: &dyn Procedure, aim: &Aim, how: &How) -> Result<(), Failure> {
-    let bytes = procedure.bytes_written_max();
+fn ask_about_wear(rehearsal: &Rehearsal, aim: &Aim, how: &How) -> Result<(), Failure> {
+    let bytes = rehearsal.bytes_written;
     if !aim.is_real() || !aim.is_writable() || bytes <= WRITTEN_UNASKED || how.yes || matches!(aim, Aim::Nop)
     {
         return Ok(());
     }
-    let what = format!("This writes up to {} to the drive, which wears flash.", amount(bytes));
+    let what = format!("This writes about {} to the drive, which wears flash.", amount(bytes));
     if prompt::somebody_is_there() && prompt::confirm(&format!("{what} Go on?")) {
         return Ok(());
     }

@@ -16,6 +16,7 @@ pub mod plan;
 pub mod procedure;
 pub mod recorder;
 pub mod region;
+pub mod rehearsal;
 pub mod sample;
 pub mod segment;
 pub mod size;

@@ -20,6 +20,17 @@ impl Mix {
     pub fn writes(self) -> bool {
         !matches!(self, Self::Only(Op::Read | Op::Flush))
     }
+
+    /// Each operation with its share of the I/Os.
+    pub fn shares(self) -> Vec<(Op, f64)> {
+        match self {
+            Self::Only(op) => vec![(op, 1.0)],
+            Self::Reads(percent) => {
+                let reads = f64::from(percent) / 100.0;
+                vec![(Op::Read, reads), (Op::Write, 1.0 - reads)]
+            }
+        }
+    }
 }
 
 impl fmt::Display for Mix {

@@ -60,13 +60,7 @@ pub trait Procedure {
     /// How a folder has to be laid out for it; other targets ignore this.
     fn layout(&self) -> Layout;
 
-    /// Bytes it will write at most, as far as can be said before it starts.
-    fn bytes_written_max(&self) -> u64;
-
-    /// How many workloads there will be in all, as far as can be said now.
-    fn workloads_expected(&self, evidence: &Evidence) -> usize;
-
-    /// What to run next.
+    /// What to run next. What that comes to before it is run, [`crate::rehearsal`] says.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.

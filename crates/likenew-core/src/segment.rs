@@ -200,6 +200,7 @@ impl SegmentRecorder {
         for lane in lanes {
             whole.merge(lane);
         }
+        whole.tallies.iter_mut().flatten().flatten().for_each(|tally| tally.latency.compact());
         Segment {
             workload: workload.clone(),
             began: whole.began,

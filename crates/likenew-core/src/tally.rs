@@ -1,5 +1,7 @@
 //! Counts and the latency histogram of one operation of one stream.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -33,14 +35,30 @@ pub struct Tally {
 }
 
 /// A latency histogram in nanoseconds, 1 ns to 1 h, three significant digits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Latencies(Histogram<u64>);
+///
+/// While latencies are counted it is a table with a place for each value; what is kept of a workload is only the places
+/// that were used, so that a run of many thousand workloads fits into memory.
+#[derive(Clone, Debug)]
+pub struct Latencies(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    Counting(Histogram<u64>),
+    /// The highest value of each place that was used, ascending, and its count.
+    Kept(Vec<(u64, u64)>),
+}
 
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 
 impl Default for Latencies {
     fn default() -> Self {
-        Self(Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3).expect("these bounds are valid"))
+        Self(Form::Kept(Vec::new()))
+    }
+}
+
+impl PartialEq for Latencies {
+    fn eq(&self, other: &Self) -> bool {
+        self.places() == other.places()
     }
 }
 
@@ -48,39 +66,94 @@ impl Latencies {
     /// Counts one latency.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
-        self.0.saturating_record(latency.0);
+        self.record_n(latency, 1);
     }
 
-    /// Counts one latency `count` times.
-    pub fn record_many(&mut self, latency: Nanos, count: u64) {
-        self.0.saturating_record_n(latency.0, count);
+    /// Counts the same latency so many times.
+    #[inline]
+    pub fn record_n(&mut self, latency: Nanos, times: u64) {
+        self.table().saturating_record_n(latency.0, times);
     }
 
     /// Adds another histogram.
     pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("all histograms have the same bounds");
+        match (&mut self.0, &other.0) {
+            (Form::Kept(mine), _) if mine.is_empty() => *self = other.clone(),
+            (_, Form::Counting(theirs)) => self.table().add(theirs).expect("all have the same bounds"),
+            (_, Form::Kept(theirs)) => {
+                let table = self.table();
+                theirs.iter().for_each(|(value, count)| table.saturating_record_n(*value, *count));
+            }
+        }
+    }
+
+    /// Gives up the places that were not used.
+    pub fn compact(&mut self) {
+        if let Form::Counting(_) = self.0 {
+            self.0 = Form::Kept(self.places().into_owned());
+        }
     }
 
     /// The latency that a share `quantile` of all I/Os did not exceed, `0 ..= 1`; zero of none.
     pub fn quantile(&self, quantile: f64) -> Nanos {
-        Nanos(self.0.value_at_quantile(quantile))
+        let target = ((quantile.min(1.0) * self.count() as f64).ceil() as u64).max(1);
+        let mut counted = 0;
+        let places = self.places();
+        let place = places.iter().find(|(_, count)| {
+            counted += count;
+            counted >= target
+        });
+        Nanos(place.map_or(0, |(value, _)| *value))
     }
 
     /// The longest latency, to three digits; zero of none.
     pub fn max(&self) -> Nanos {
-        Nanos(self.0.max())
+        Nanos(self.places().last().map_or(0, |(value, _)| *value))
     }
 
     /// How many were counted.
     pub fn count(&self) -> u64 {
-        self.0.len()
+        match &self.0 {
+            Form::Counting(table) => table.len(),
+            Form::Kept(places) => places.iter().map(|(_, count)| count).sum(),
+        }
     }
+
+    /// The longest latency of each place that was used, in nanoseconds, ascending, and how many fell there.
+    pub fn places(&self) -> Cow<'_, [(u64, u64)]> {
+        match &self.0 {
+            Form::Counting(table) => table
+                .iter_recorded()
+                .map(|place| (place.value_iterated_to(), place.count_at_value()))
+                .collect(),
+            Form::Kept(places) => Cow::Borrowed(places),
+        }
+    }
+
+    #[inline]
+    fn table(&mut self) -> &mut Histogram<u64> {
+        if let Form::Kept(places) = &self.0 {
+            self.0 = Form::Counting(table_of(places));
+        }
+        let Form::Counting(table) = &mut self.0 else { unreachable!("it was just made one") };
+        table
+    }
+}
+
+fn table_of(places: &[(u64, u64)]) -> Histogram<u64> {
+    let mut table = Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3).expect("these bounds are valid");
+    places.iter().for_each(|(value, count)| table.saturating_record_n(*value, *count));
+    table
 }
 
 impl Serialize for Latencies {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&self.0, &mut bytes).map_err(ser::Error::custom)?;
+        let (mut bytes, mut writer) = (Vec::new(), V2Serializer::new());
+        match &self.0 {
+            Form::Counting(table) => writer.serialize(table, &mut bytes),
+            Form::Kept(places) => writer.serialize(&table_of(places), &mut bytes),
+        }
+        .map_err(ser::Error::custom)?;
         out.serialize_str(&BASE64.encode(bytes))
     }
 }
@@ -88,10 +161,12 @@ impl Serialize for Latencies {
 impl<'de> Deserialize<'de> for Latencies {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let bytes = BASE64.decode(String::deserialize(input)?).map_err(de::Error::custom)?;
-        let histogram =
+        let histogram: Histogram<u64> =
             HistogramReader::new().deserialize(&mut bytes.as_slice()).map_err(de::Error::custom)?;
-        let mut latencies = Self::default();
-        latencies.0.add(&histogram).map_err(de::Error::custom)?;
+        let mut table = table_of(&[]);
+        table.add(&histogram).map_err(de::Error::custom)?;
+        let mut latencies = Self(Form::Counting(table));
+        latencies.compact();
         Ok(latencies)
     }
 }
@@ -170,6 +245,23 @@ mod tests {
         assert_eq!(tally.latency_ns_mean(), 7000.0 / 3.0);
         let text = serde_json::to_string(&tally).unwrap();
         assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), tally);
+    }
+
+    #[test]
+    fn what_is_kept_says_what_was_counted() {
+        let mut counting = Latencies::default();
+        (1..100_000u64).for_each(|ns| counting.record(Nanos(ns * ns)));
+        let mut kept = counting.clone();
+        kept.compact();
+        assert!(matches!((&counting.0, &kept.0), (Form::Counting(_), Form::Kept(_))));
+        let says =
+            |of: &Latencies| ([0.0, 0.5, 0.99, 1.0].map(|share| of.quantile(share)), of.max(), of.count());
+        assert_eq!((says(&kept), &kept), (says(&counting), &counting));
+        let mut both = kept.clone();
+        both.merge(&kept);
+        assert_eq!((both.count(), both.quantile(0.3)), (2 * kept.count(), kept.quantile(0.3)));
+        counting.record(Nanos::NEVER);
+        assert!(counting.max() >= Nanos(LATENCY_NS_MAX), "longer ones count as the longest");
     }
 
     #[test]

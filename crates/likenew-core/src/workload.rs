@@ -7,6 +7,7 @@ use crate::mix::Mix;
 use crate::place::Place;
 use crate::size::Size;
 use crate::target::Geometry;
+use crate::units::Nanos;
 use crate::until::Until;
 
 /// Streams of I/O that run side by side until a bound is reached. Without streams the drive rests.
@@ -100,6 +101,16 @@ fn random() -> DataClass {
 pub const DEPTH_LIMIT: u64 = 4096;
 
 impl Workload {
+    /// Streams that run side by side until a bound is reached, on one lane, with a seed that is still to be given.
+    pub fn new(name: impl Into<String>, until: Until, streams: Vec<Stream>) -> Self {
+        Self { name: name.into(), lanes: 1, until, seed: 0, streams }
+    }
+
+    /// The drive is left alone for so long.
+    pub fn rest(span: Nanos) -> Self {
+        Self::new("rest", Until::elapsed(span), Vec::new())
+    }
+
     /// Whether any stream changes what the drive holds.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.writes())
@@ -153,6 +164,11 @@ impl Workload {
 }
 
 impl Stream {
+    /// I/Os of `block` bytes, the next as soon as fewer than `depth` are in flight.
+    pub fn closed(op: Mix, block: u32, place: Place, depth: u32, data: DataClass) -> Self {
+        Self { op, size: Size::fixed(block), place, pace: Pace::Closed { depth }, data }
+    }
+
     fn check_alone(&self) -> Result<(), String> {
         if self.pace.depth() == 0 {
             return Err("a pace needs a depth of at least 1".into());

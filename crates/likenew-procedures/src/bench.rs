@@ -8,11 +8,10 @@ use likenew_core::place::Place;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::size::Size;
 use likenew_core::units::{Nanos, amount, duration_text, rate, size_text};
 use likenew_core::until::Until;
 use likenew_core::verdict::{Findings, Line, Series, Shape, Standing, Verdict};
-use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_core::workload::{Stream, Workload};
 use likenew_stats::interval::mean_interval;
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
@@ -22,6 +21,7 @@ use crate::profile::{Profile, Test};
 use crate::refusals::refusals;
 use crate::rows::row;
 use crate::series::{axis, speed};
+use crate::workloads::prepare;
 use result_line::{CONFIDENCE, ResultLine};
 
 /// What it asks and costs.
@@ -72,8 +72,6 @@ impl Default for BenchOptions {
 
 /// The span is at least this: the largest block times the deepest queue.
 pub const SPAN_MIN: u64 = 8 << 20;
-const PREPARE_BLOCK: u32 = 1 << 20;
-const PREPARE_DEPTH: u32 = 8;
 /// Passes that differ by more than this, slowest to fastest, are called unsteady.
 const UNSTEADY_RATIO: f64 = 1.25;
 
@@ -122,13 +120,13 @@ impl Bench {
     fn workloads(&self, evidence: &Evidence) -> Vec<Workload> {
         let mut workloads = Vec::new();
         if evidence.geometry.writable {
-            workloads.push(self.prepare());
+            workloads.push(prepare(self.options.span, self.options.span, self.options.data));
         }
         for op in &self.options.ops {
             for test in self.options.profile.tests() {
                 for pass in 1..=self.options.passes {
                     if self.options.interval > Nanos::ZERO {
-                        workloads.push(rest(self.options.interval));
+                        workloads.push(Workload::rest(self.options.interval));
                     }
                     workloads.push(self.pass(test, *op, pass));
                 }
@@ -140,23 +138,13 @@ impl Bench {
         workloads
     }
 
-    /// Writes the span once in sequence, so that reads meet data and writes meet no address for the first time.
-    fn prepare(&self) -> Workload {
-        let place = Place::Forward(Region::bytes(0..self.options.span));
-        let stream = self.stream(Mix::Only(Op::Write), Size::fixed(PREPARE_BLOCK), place, PREPARE_DEPTH);
-        workload("prepare".into(), 1, Until::bytes(self.options.span), vec![stream])
-    }
-
     fn pass(&self, test: &Test, op: Mix, pass: u32) -> Workload {
         let region = Region::bytes(0..self.options.span);
         let place = if test.random { Place::Uniform(region) } else { Place::Forward(region) };
-        let stream = self.stream(op, Size::fixed(test.block), place, test.depth);
+        let stream = Stream::closed(op, test.block, place, test.depth, self.options.data);
         let until = Until { elapsed: Some(self.options.time), bytes: Some(self.options.span), ops: None };
-        workload(format!("{test} {op} {pass}/{}", self.options.passes), test.threads, until, vec![stream])
-    }
-
-    fn stream(&self, op: Mix, size: Size, place: Place, depth: u32) -> Stream {
-        Stream { op, size, place, pace: Pace::Closed { depth }, data: self.options.data }
+        let name = format!("{test} {op} {pass}/{}", self.options.passes);
+        Workload { lanes: test.threads, ..Workload::new(name, until, vec![stream]) }
     }
 
     /// Each line of the table that has at least one pass.
@@ -176,14 +164,6 @@ impl Bench {
     }
 }
 
-fn workload(name: String, lanes: u32, until: Until, streams: Vec<Stream>) -> Workload {
-    Workload { name, lanes, until, seed: 0, streams }
-}
-
-fn rest(span: Nanos) -> Workload {
-    workload("rest".into(), 1, Until::elapsed(span), Vec::new())
-}
-
 impl Procedure for Bench {
     fn card(&self) -> &'static Card {
         &CARD
@@ -191,19 +171,6 @@ impl Procedure for Bench {
 
     fn layout(&self) -> Layout {
         Layout { files: 1, file_bytes: self.options.span }
-    }
-
-    fn bytes_written_max(&self) -> u64 {
-        if !self.writes() {
-            return self.options.span;
-        }
-        let writing = self.options.ops.iter().filter(|op| op.writes()).count() as u64;
-        let passes = writing * self.options.profile.tests().len() as u64 * u64::from(self.options.passes);
-        self.options.span.saturating_mul(1 + passes)
-    }
-
-    fn workloads_expected(&self, evidence: &Evidence) -> usize {
-        self.workloads(evidence).len()
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
@@ -302,18 +269,12 @@ fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
         let point = [x as f64, line.mean_speed()];
         match drawn.iter_mut().find(|known| known.name == op) {
             Some(known) => known.points.push(point),
-            None => drawn.push(Line { name: op, points: vec![point] }),
+            None => drawn.push(Line::new(op, vec![point])),
         }
     }
-    Series {
-        title: "How fast is each test?".into(),
-        shape: Shape::Bars,
-        x: axis("test", ""),
-        y: speed(),
-        categories,
-        lines: drawn,
-        marks: Vec::new(),
-    }
+    Series::new("How fast is each test?", Shape::Bars, axis("test", ""), speed())
+        .categories(categories)
+        .lines(drawn)
 }
 
 impl Bench {

@@ -90,8 +90,8 @@ impl Fill {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn new(options: FillOptions) -> Result<Self, String> {
-        if options.files == 0 || options.files > 100_000 {
-            return Err(format!("files = {} is not in 1..100000", options.files));
+        if options.files == 0 || options.files > 20_000 {
+            return Err(format!("files = {} is not in 1..20000", options.files));
         }
         if !(512..=1 << 30).contains(&options.block) || !options.block.is_multiple_of(512) {
             return Err(format!("block = {} bytes is not a multiple of 512 in 512..1GiB", options.block));
@@ -142,14 +142,6 @@ impl Procedure for Fill {
 
     fn layout(&self) -> Layout {
         Layout { files: self.options.files, file_bytes: self.options.file_size }
-    }
-
-    fn bytes_written_max(&self) -> u64 {
-        self.bytes()
-    }
-
-    fn workloads_expected(&self, _evidence: &Evidence) -> usize {
-        self.options.files as usize
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
@@ -360,32 +352,16 @@ fn speed_by_file(whole: &[&WrittenFile<'_>], files: &[WrittenFile<'_>]) -> Serie
         .iter()
         .take(MARKS_MAX)
         .map(|stall| Mark { x: stall.file as f64, label: format!("stalled {}", Nanos(stall.duration_ns)) });
-    Series {
-        title: "How fast was each file?".into(),
-        shape: Shape::Line,
-        x: axis("file", ""),
-        y: speed(),
-        categories: Vec::new(),
-        lines: vec![Line {
-            name: "write".into(),
-            points: whole.iter().map(|file| [file.file as f64, file.bytes_per_s]).collect(),
-        }],
-        marks: marks.collect(),
-    }
+    let points = whole.iter().map(|file| [file.file as f64, file.bytes_per_s]).collect();
+    Series::new("How fast was each file?", Shape::Line, axis("file", ""), speed())
+        .lines([Line::new("write", points)])
+        .marks(marks)
 }
 
 fn slowest_by_file(whole: &[&WrittenFile<'_>]) -> Series {
     let slowest = |file: &WrittenFile<'_>| file.segment.latencies().max().0 as f64;
-    Series {
-        title: "How long was the slowest write of each file?".into(),
-        shape: Shape::Scatter,
-        x: axis("file", ""),
-        y: axis("slowest write", "ns"),
-        categories: Vec::new(),
-        lines: vec![Line {
-            name: "write".into(),
-            points: whole.iter().map(|file| [file.file as f64, slowest(file)]).collect(),
-        }],
-        marks: Vec::new(),
-    }
+    let points = whole.iter().map(|file| [file.file as f64, slowest(file)]).collect();
+    let (x, y) = (axis("file", ""), axis("slowest write", "ns"));
+    Series::new("How long was the slowest write of each file?", Shape::Scatter, x, y)
+        .lines([Line::new("write", points)])
 }

@@ -12,3 +12,4 @@ mod refusals;
 mod rows;
 pub mod run;
 mod series;
+mod workloads;

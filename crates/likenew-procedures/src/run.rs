@@ -2,22 +2,18 @@
 
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::size::Size;
 use likenew_core::units::{Nanos, rate, size_text};
-use likenew_core::until::Until;
 use likenew_core::verdict::{Findings, Line, Row, Series, Shape, Standing, Verdict};
-use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::{LatencyColumns, row};
 use crate::series::{axis, speed, speed_over_time};
+use crate::workloads::prepare;
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -49,9 +45,6 @@ fn gibibyte() -> u64 {
     1 << 30
 }
 
-const PREPARE_BLOCK: u32 = 1 << 20;
-const PREPARE_DEPTH: u32 = 8;
-
 /// The procedure.
 pub struct Run {
     options: RunOptions,
@@ -79,23 +72,8 @@ impl Run {
     }
 
     fn prepare(&self) -> Workload {
-        let bytes = u64::from(self.options.files) * self.options.file_size;
-        let block = (1..=PREPARE_BLOCK.trailing_zeros()).rev().map(|shift| 1u32 << shift);
-        let block = block.into_iter().find(|block| self.options.file_size.is_multiple_of(u64::from(*block)));
-        let stream = Stream {
-            op: Mix::Only(Op::Write),
-            size: Size::fixed(block.expect("a file's size is a multiple of 4 KiB")),
-            place: Place::Forward(Region::WHOLE),
-            pace: Pace::Closed { depth: PREPARE_DEPTH },
-            data: DataClass::Random,
-        };
-        Workload {
-            name: "prepare".into(),
-            lanes: 1,
-            until: Until::bytes(bytes),
-            seed: 0,
-            streams: vec![stream],
-        }
+        let (files, each) = (u64::from(self.options.files), self.options.file_size);
+        prepare(files * each, each, DataClass::Random)
     }
 
     fn measured<'a>(&self, evidence: &'a Evidence) -> &'a [Segment] {
@@ -111,20 +89,6 @@ impl Procedure for Run {
 
     fn layout(&self) -> Layout {
         Layout { files: self.options.files, file_bytes: self.options.file_size }
-    }
-
-    fn bytes_written_max(&self) -> u64 {
-        let prepare = u64::from(self.options.files).saturating_mul(self.options.file_size);
-        let writing = self.options.workload.iter().filter(|workload| workload.writes());
-        writing.fold(prepare, |sum, workload| {
-            let by_ops = workload.until.ops.map(|ops| ops.saturating_mul(u64::from(workload.length_max())));
-            let bytes = workload.until.bytes.into_iter().chain(by_ops).min().unwrap_or(u64::MAX);
-            sum.saturating_add(bytes)
-        })
-    }
-
-    fn workloads_expected(&self, evidence: &Evidence) -> usize {
-        usize::from(self.prepares(evidence)) + self.options.workload.len()
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
@@ -209,18 +173,8 @@ fn rows(segment: &Segment) -> Vec<Row> {
 /// Nothing where no course of time is known: of rests alone, and of what another program measured.
 fn seconds(segments: &[Segment]) -> Option<Series> {
     let origin = segments.first()?.began;
-    let lines = segments.iter().map(|segment| Line {
-        name: segment.workload.name.clone(),
-        points: speed_over_time(segment, origin),
-    });
-    let lines: Vec<Line> = lines.filter(|line| !line.points.is_empty()).collect();
-    (!lines.is_empty()).then(|| Series {
-        title: "How fast was it, second by second?".into(),
-        shape: Shape::Line,
-        x: axis("time", "ns"),
-        y: speed(),
-        categories: Vec::new(),
-        lines,
-        marks: Vec::new(),
-    })
+    let line = |segment: &Segment| Line::new(&segment.workload.name, speed_over_time(segment, origin));
+    let lines: Vec<Line> = segments.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    let title = "How fast was it, second by second?";
+    (!lines.is_empty()).then(|| Series::new(title, Shape::Line, axis("time", "ns"), speed()).lines(lines))
 }

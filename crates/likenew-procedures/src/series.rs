@@ -6,12 +6,12 @@ use likenew_core::verdict::Axis;
 
 /// An axis of speed.
 pub(crate) fn speed() -> Axis {
-    Axis { label: "speed".into(), unit: "bytes/s".into() }
+    Axis::new("speed", "bytes/s")
 }
 
 /// An axis with this label and unit.
 pub(crate) fn axis(label: &str, unit: &str) -> Axis {
-    Axis { label: label.into(), unit: unit.into() }
+    Axis::new(label, unit)
 }
 
 /// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment.

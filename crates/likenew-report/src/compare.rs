@@ -117,10 +117,11 @@ fn overlay(all: Vec<(String, Series)>) -> Series {
         let moved = place_categories(&mut merged.categories, &series.categories);
         let x = |x: f64| moved.get(x as usize).map_or(x, |place| *place as f64);
         let single = series.lines.len() == 1;
-        for Line { name, points } in series.lines {
+        for Line { name, points, band } in series.lines {
             let name = if single { of.clone() } else { format!("{of} {name}") };
             let points = points.into_iter().map(|[at, y]| [x(at), y]).collect();
-            merged.lines.push(Line { name, points });
+            let band = band.into_iter().map(|[at, low, high]| [x(at), low, high]).collect();
+            merged.lines.push(Line { name, points, band });
         }
         merged.marks.extend(
             series

@@ -3,8 +3,7 @@
 //! Equal plans and seeds on a simulated drive give byte-identical JSON. `schema/report.schema.json` in the
 //! repository is the form in JSON Schema.
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexMap;
 use likenew_core::drive::Identity;
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
@@ -32,10 +31,10 @@ pub struct Document {
     pub plan: Plan,
     /// Most important first.
     pub verdicts: Vec<Verdict>,
-    /// By name; the unit stands at the end of each column's key.
-    pub tables: BTreeMap<String, Vec<Row>>,
-    /// By name.
-    pub series: BTreeMap<String, Series>,
+    /// By name, answers first; the unit stands at the end of each column's key.
+    pub tables: IndexMap<String, Vec<Row>>,
+    /// By name, in the order in which they are looked at.
+    pub series: IndexMap<String, Series>,
     /// Bytes the run wrote to the drive.
     pub bytes_written: u64,
     /// Time the run took on the drive's own clock, in nanoseconds.

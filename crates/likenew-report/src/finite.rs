@@ -19,6 +19,9 @@ pub(crate) fn check(document: &Document) -> Result<(), ReportError> {
             for value in line.points.iter().flatten() {
                 number(*value, || format!("a point of \"{}\" in series.{name}", line.name))?;
             }
+            for value in line.band.iter().flatten() {
+                number(*value, || format!("the band of \"{}\" in series.{name}", line.name))?;
+            }
         }
         for mark in &series.marks {
             number(mark.x, || format!("the mark \"{}\" of series.{name}", mark.label))?;

@@ -41,18 +41,12 @@ pub(crate) fn bench(name: &str, share: f64) -> Document {
     }
     findings.tables.insert("results".into(), results);
     findings.tables.insert("passes".into(), passes);
-    let lines = lines.map(|(name, points)| Line { name: name.into(), points }).into();
+    let lines = lines.map(|(name, points)| Line::new(name, points));
     findings.series.insert(
         "bandwidth".into(),
-        Series {
-            title: "Speed of each test".into(),
-            shape: Shape::Bars,
-            x: Axis { label: "test".into(), unit: String::new() },
-            y: Axis { label: "speed".into(), unit: "bytes/s".into() },
-            categories: TESTS.iter().map(|(test, ..)| (*test).into()).collect(),
-            lines,
-            marks: Vec::new(),
-        },
+        Series::new("Speed of each test", Shape::Bars, Axis::new("test", ""), Axis::new("speed", "bytes/s"))
+            .categories(TESTS.map(|(test, ..)| test))
+            .lines(lines),
     );
     if share < 1.0 {
         let percent = share * 100.0;
@@ -114,15 +108,9 @@ pub(crate) fn fill(name: &str) -> Document {
     findings.tables.insert("stalls".into(), stalls);
     findings.series.insert(
         "files".into(),
-        Series {
-            title: "Speed of each file".into(),
-            shape: Shape::Line,
-            x: Axis { label: "file".into(), unit: String::new() },
-            y: Axis { label: "speed".into(), unit: "bytes/s".into() },
-            categories: Vec::new(),
-            lines: vec![Line { name: "write".into(), points }],
-            marks,
-        },
+        Series::new("Speed of each file", Shape::Line, Axis::new("file", ""), Axis::new("speed", "bytes/s"))
+            .lines([Line::new("write", points)])
+            .marks(marks),
     );
     findings.series.insert("seconds".into(), seconds(&findings.tables["files"]));
     findings.verdicts.push(
@@ -137,15 +125,8 @@ pub(crate) fn fill(name: &str) -> Document {
 /// Speed over time, from one file's end to the next.
 fn seconds(files: &[Row]) -> Series {
     let point = |row: &Row| [row["elapsed_ns"].as_f64().unwrap(), row["bytes_per_s"].as_f64().unwrap()];
-    Series {
-        title: "Speed over time".into(),
-        shape: Shape::Line,
-        x: Axis { label: "time".into(), unit: "ns".into() },
-        y: Axis { label: "speed".into(), unit: "bytes/s".into() },
-        categories: Vec::new(),
-        lines: vec![Line { name: "write".into(), points: files.iter().map(point).collect() }],
-        marks: Vec::new(),
-    }
+    Series::new("Speed over time", Shape::Line, Axis::new("time", "ns"), Axis::new("speed", "bytes/s"))
+        .lines([Line::new("write", files.iter().map(point).collect())])
 }
 
 /// A run that found nothing.

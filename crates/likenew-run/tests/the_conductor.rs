@@ -26,14 +26,6 @@ impl Procedure for FiveTimes {
         Layout { files: 1, file_bytes: 1 << 20 }
     }
 
-    fn bytes_written_max(&self) -> u64 {
-        0
-    }
-
-    fn workloads_expected(&self, _evidence: &Evidence) -> usize {
-        5
-    }
-
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         if evidence.segments.len() == 5 {
             return Ok(Step::Enough);

@@ -9,6 +9,14 @@ use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 
 use crate::summary::{mean, quantile_of_sorted, refuse_nan, sorted, standard_deviation};
 
+mod counts;
+mod ratio;
+mod windows;
+
+pub use counts::{rate_interval, share_interval};
+pub use ratio::ratio_interval;
+pub use windows::{WINDOWS_MIN, window_interval};
+
 /// The range that an estimate can be trusted to, at the confidence that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {

@@ -8,9 +8,12 @@
 //! This room never sees a drive, a clock or a file, and imports none of ours.
 
 pub mod bimodal;
+pub mod change_points;
 pub mod course;
 pub mod interval;
+pub mod precise;
 pub mod runs_test;
 pub mod stalls;
+pub mod steady;
 pub mod summary;
 pub mod trend;

@@ -9,12 +9,17 @@ use likenew_core::drive::Drive as _;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
-use likenew_core::recorder::Stop;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::size::Size;
 use likenew_core::until::Until;
+use likenew_core::verdict::Findings;
 use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_procedures::all::from_plan;
+use likenew_run::conduct::{End, Observer, conduct};
 use likenew_run::run::run;
 use likenew_sim::{SimDrive, Spec, catalog};
 
@@ -110,6 +115,35 @@ pub(super) fn measure_streams(
     let (stop, errors) = (ran.segment.stop, ran.segment.errors());
     ensure!(stop == Stop::Reached && errors == 0, "{workload:?} ended with {stop:?} and {errors} errors");
     Ok(ran.segment)
+}
+
+/// Asks a question of a drive, as `likenew` itself does.
+///
+/// # Errors
+/// The plan does not fit the drive, or the run could not be finished.
+#[expect(dead_code, reason = "the studies are about to be asked through it")]
+pub(super) fn ask(drive: &mut SimDrive, procedure: &str, options: toml::Table) -> anyhow::Result<Findings> {
+    let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed: 1, options };
+    let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
+    let mut evidence =
+        Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
+    match conduct(drive, &*procedure, &mut evidence, &mut Nobody)? {
+        End::Complete => Ok(procedure.judge(&evidence)),
+        end => anyhow::bail!("{} ended early: {end:?}", evidence.plan.procedure),
+    }
+}
+
+/// Looks on and does nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Speed in units of 10⁶ bytes a second.

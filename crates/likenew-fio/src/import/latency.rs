@@ -55,8 +55,9 @@ impl Latency {
     pub(super) fn distribution(&self) -> Latencies {
         let mut latencies = Latencies::default();
         for (ns, count) in &self.counts {
-            latencies.record_many(Nanos(*ns), *count);
+            latencies.record_n(Nanos(*ns), *count);
         }
+        latencies.compact();
         latencies
     }
 

@@ -83,7 +83,7 @@ impl Plot<'_> {
                     context.draw(&Segment { x1: x, y1: ground, x2: x, y2: y, color });
                 }
             }
-            Shape::Line | Shape::Scatter => context.draw(&Points { coords: &coords, color }),
+            Shape::Line | Shape::Scatter | Shape::Heat => context.draw(&Points { coords: &coords, color }),
         }
     }
 

@@ -17,7 +17,7 @@ fn shown(documents: Vec<Document>, width: usize) -> String {
 /// A document that is quickly read, with a line and a mark.
 fn small(name: &str, share: f64) -> Document {
     let mut document = fixtures::bench(name, share);
-    document.tables.remove("passes");
+    document.tables.shift_remove("passes");
     document.tables.get_mut("results").unwrap().truncate(2);
     document.verdicts.truncate(1);
     document.target.accounting = None;
@@ -28,18 +28,10 @@ fn small(name: &str, share: f64) -> Document {
 
 fn knee(share: f64) -> Series {
     let speed = |second: i32| if second < 60 { 500e6 } else { 193e6 * share };
-    Series {
-        title: "Speed over time".into(),
-        shape: Shape::Line,
-        x: Axis { label: "time".into(), unit: "ns".into() },
-        y: Axis { label: "speed".into(), unit: "bytes/s".into() },
-        categories: Vec::new(),
-        lines: vec![Line {
-            name: "write".into(),
-            points: (0..=120).map(|second| [f64::from(second) * 1e9, speed(second)]).collect(),
-        }],
-        marks: vec![Mark { x: 60e9, label: "knee".into() }],
-    }
+    let points = (0..=120).map(|second| [f64::from(second) * 1e9, speed(second)]).collect();
+    Series::new("Speed over time", Shape::Line, Axis::new("time", "ns"), Axis::new("speed", "bytes/s"))
+        .lines([Line::new("write", points)])
+        .marks([Mark { x: 60e9, label: "knee".into() }])
 }
 
 #[test]
@@ -367,8 +359,8 @@ proptest! {
         series.categories = (0..categories).map(|index| format!("category {index}")).collect();
         series.marks.extend(points.iter().map(|(x, _)| Mark { x: *x, label: "here".into() }));
         series.lines = vec![
-            Line { name: "one".into(), points: points.iter().map(|(x, y)| [*x, *y]).collect() },
-            Line { name: "two".into(), points: points.iter().rev().map(|(x, y)| [*x, *y]).collect() },
+            Line::new("one", points.iter().map(|(x, y)| [*x, *y]).collect()),
+            Line::new("two", points.iter().rev().map(|(x, y)| [*x, *y]).collect()),
         ];
         document.series.insert("any".into(), series);
         let text = show(&label_all(vec![document]), &Terminal { width, colour });

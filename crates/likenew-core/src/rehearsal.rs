@@ -1,0 +1,209 @@
+//! A plan rehearsed without a drive: what it would run, what that moves, and about how long it takes.
+
+use crate::io::Op;
+use crate::mix::Mix;
+use crate::procedure::{Evidence, Procedure, Step};
+use crate::recorder::Stop;
+use crate::segment::{Segment, SegmentRecorder};
+use crate::tally::Tally;
+use crate::units::Nanos;
+use crate::workload::{Pace, Workload};
+
+/// The course of a plan on a drive that nobody has measured yet: one that moves 500 MB/s, as the SATA link of an SSD lets
+/// pass, and answers a small I/O in 100 µs.
+///
+/// A plan that goes on until something is reached is rehearsed to its last resort, as nothing is ever reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rehearsal {
+    /// What would run, in order; at most [`Rehearsal::WORKLOADS_MAX`].
+    pub workloads: Vec<Workload>,
+    /// Bytes that would be written: the bounds of the workloads, or what the assumed drive writes in their time.
+    pub bytes_written: u64,
+    /// Bytes that would be moved in all.
+    pub bytes_moved: u64,
+    /// About how long it would take.
+    pub elapsed: Nanos,
+    /// Whether it comes to an end within that many workloads.
+    pub ends: bool,
+}
+
+const BYTES_PER_S: f64 = 500e6;
+const ACCESS_NS: f64 = 100_000.0;
+
+impl Rehearsal {
+    /// Plans of more workloads than this are taken for endless. A procedure may look at all segments each time it is
+    /// asked, so that twice as many take four times as long.
+    pub const WORKLOADS_MAX: usize = 20_000;
+
+    /// Rehearses what is left of a plan after what `evidence` holds.
+    ///
+    /// # Errors
+    /// The procedure's, when the plan does not fit the drive.
+    pub fn of(procedure: &dyn Procedure, evidence: &Evidence) -> Result<Self, String> {
+        let mut evidence = evidence.clone();
+        let first = evidence.segments.len();
+        let mut ends = false;
+        while evidence.segments.len() - first < Self::WORKLOADS_MAX {
+            let Step::Run(workload) = procedure.next(&evidence)? else {
+                ends = true;
+                break;
+            };
+            let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
+            evidence.segments.push(assumed(&workload, began));
+        }
+        let mut rehearsal =
+            Self { workloads: Vec::new(), bytes_written: 0, bytes_moved: 0, elapsed: Nanos::ZERO, ends };
+        for segment in evidence.segments.drain(first..) {
+            rehearsal.bytes_moved = rehearsal.bytes_moved.saturating_add(segment.total().bytes);
+            rehearsal.bytes_written = rehearsal.bytes_written.saturating_add(segment.bytes(Op::Write));
+            rehearsal.elapsed = Nanos(rehearsal.elapsed.0.saturating_add(segment.elapsed().0));
+            rehearsal.workloads.push(segment.workload);
+        }
+        Ok(rehearsal)
+    }
+}
+
+/// What a workload comes to on the assumed drive. Latencies are left out.
+fn assumed(workload: &Workload, began: Nanos) -> Segment {
+    let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
+    let until = workload.until;
+    let streams = workload.streams.len().max(1) as f64;
+    let mean = workload.streams.iter().map(|stream| stream.size.mean()).sum::<f64>() / streams;
+    let moved = workload.streams.iter().filter(|stream| stream.op != Mix::Only(Op::Trim));
+    let moved_ns = moved.map(|stream| stream.size.mean()).sum::<f64>() / streams / BYTES_PER_S * 1e9;
+    let depth = f64::from(workload.lanes) * f64::from(workload.depth().max(1));
+    let each_ns = moved_ns.max(ACCESS_NS / depth).max(pace_ns(workload));
+    let by_time = until.elapsed.map_or(f64::INFINITY, |span| span.0 as f64 / each_ns);
+    let by_bytes = until.bytes.map_or(f64::INFINITY, |bytes| bytes as f64 / mean.max(1.0));
+    let by_ops = until.ops.map_or(f64::INFINITY, |ops| ops as f64);
+    let ios = by_time.min(by_bytes).min(by_ops);
+    let elapsed = if workload.streams.is_empty() {
+        until.elapsed.unwrap_or_default()
+    } else {
+        Nanos((ios * each_ns) as u64)
+    };
+    (segment.began, segment.ended) = (began, Nanos(began.0.saturating_add(elapsed.0)));
+    for (index, stream) in workload.streams.iter().enumerate() {
+        for (op, share) in stream.op.shares() {
+            let mut tally = Tally::new(index as u16, op);
+            tally.ios = (ios / streams * share) as u64;
+            tally.bytes = (ios / streams * share * stream.size.mean()) as u64;
+            segment.tallies.push(tally);
+        }
+    }
+    segment
+}
+
+/// Between the departures of an open pace.
+fn pace_ns(workload: &Workload) -> f64 {
+    let rates = workload.streams.iter().map(|stream| match stream.pace {
+        Pace::Closed { .. } => f64::INFINITY,
+        Pace::Open { per_second, .. } => per_second * f64::from(workload.lanes),
+    });
+    1e9 / rates.sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::{Identity, Kind};
+    use crate::plan::Plan;
+    use crate::procedure::{Card, Layout};
+    use crate::target::{Clock, Geometry};
+    use crate::until::Until;
+    use crate::verdict::Findings;
+
+    /// Runs one workload again and again until it has written enough.
+    struct Again {
+        workload: Workload,
+        bytes: u64,
+    }
+
+    static CARD: Card = Card { name: "again", question: "", writes: "", manual: "" };
+
+    impl Procedure for Again {
+        fn card(&self) -> &'static Card {
+            &CARD
+        }
+
+        fn layout(&self) -> Layout {
+            Layout { files: 1, file_bytes: 1 }
+        }
+
+        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+            let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+            Ok(if written >= self.bytes { Step::Enough } else { Step::Run(self.workload.clone()) })
+        }
+
+        fn judge(&self, _: &Evidence) -> Findings {
+            Findings::default()
+        }
+    }
+
+    fn evidence() -> Evidence {
+        Evidence {
+            plan: Plan {
+                schema: 1,
+                procedure: "again".into(),
+                target: None,
+                seed: 0,
+                options: toml::Table::new(),
+            },
+            identity: Identity {
+                name: "nothing".into(),
+                kind: Kind::Nop,
+                model: None,
+                engine: "nop".into(),
+                capacity_bytes: 1 << 30,
+                block_bytes: 512,
+                facts: Vec::new(),
+                caveats: Vec::new(),
+                accounting: None,
+            },
+            geometry: Geometry {
+                capacity: 1 << 30,
+                block: 512,
+                boundary: None,
+                writable: true,
+                trims: true,
+                carries_data: false,
+                clock: Clock::Virtual,
+            },
+            segments: Vec::new(),
+        }
+    }
+
+    fn again(op: &str, until: Until, bytes: u64) -> Again {
+        let stream = format!("op = '{op}'\nsize = '1MiB'\nplace.forward = 'whole'\npace.closed.depth = 1");
+        let streams = vec![toml::from_str(&stream).unwrap()];
+        Again { workload: Workload { name: "w".into(), lanes: 1, until, seed: 0, streams }, bytes }
+    }
+
+    #[test]
+    fn bounds_decide_what_is_moved_and_how_long_it_takes() {
+        let by_bytes =
+            Rehearsal::of(&again("write", Until::bytes(500 << 20), 1000 << 20), &evidence()).unwrap();
+        assert_eq!((by_bytes.workloads.len(), by_bytes.bytes_written, by_bytes.ends), (2, 1000 << 20, true));
+        assert!((by_bytes.elapsed.as_secs_f64() - 2.097).abs() < 0.01, "{}", by_bytes.elapsed);
+        let by_time =
+            Rehearsal::of(&again("mix:50", Until::elapsed(Nanos::from_secs(10)), 1), &evidence()).unwrap();
+        assert_eq!((by_time.workloads.len(), by_time.elapsed), (1, Nanos::from_secs(10)));
+        assert!((by_time.bytes_moved as f64 / 5e9 - 1.0).abs() < 0.01, "{}", by_time.bytes_moved);
+        assert!((by_time.bytes_written as f64 / 2.5e9 - 1.0).abs() < 0.01, "{}", by_time.bytes_written);
+    }
+
+    #[test]
+    fn what_was_measured_counts_and_is_not_run_again() {
+        let procedure = again("write", Until::bytes(500 << 20), 1000 << 20);
+        let mut evidence = evidence();
+        evidence.segments.push(assumed(&procedure.workload, Nanos::ZERO));
+        assert_eq!(Rehearsal::of(&procedure, &evidence).unwrap().workloads.len(), 1);
+    }
+
+    #[test]
+    fn an_endless_plan_is_seen_to_be_one() {
+        let rehearsal = Rehearsal::of(&again("read", Until::bytes(1 << 20), 1), &evidence()).unwrap();
+        assert_eq!((rehearsal.workloads.len(), rehearsal.ends), (Rehearsal::WORKLOADS_MAX, false));
+        assert_eq!(rehearsal.bytes_written, 0);
+    }
+}
