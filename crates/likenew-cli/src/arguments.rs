@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Judges a run again from its folder, without the drive
     Judge(Judge),
+    /// Keeps, judges and shows what another program has measured
+    Import(Import),
 }
 
 #[derive(Debug, Args)]
@@ -170,6 +172,34 @@ pub(crate) struct Judge {
     pub(crate) output: Output,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    pub(crate) from: ImportFrom,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportFrom {
+    /// What fio has written with --output-format=json or json+
+    Fio(ImportFio),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportFio {
+    /// The file, or - for standard input
+    pub(crate) file: PathBuf,
+    /// What was measured, where it is not the file that fio names
+    pub(crate) target: Option<String>,
+    /// Judge it as this plan's procedure does, where fio ran what --export fio made of the plan
+    #[arg(long, value_name = "PLAN.toml")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Where run folders are kept [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
 /// On what to measure.
 #[derive(Debug, Args)]
 pub(crate) struct On {
@@ -206,6 +236,9 @@ pub(crate) struct How {
     /// Answer yes to questions of convenience; never replaces consent
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Print what would be measured as a job file of another program and stop
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    pub(crate) export: Option<ExportTo>,
 }
 
 /// Where results go beside the terminal.
@@ -227,6 +260,12 @@ pub(crate) enum EngineName {
     Uring,
     /// A pool of threads
     Posix,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportTo {
+    /// A job file of fio
+    Fio,
 }
 
 /// A value that reads itself, with its own words when it can not.

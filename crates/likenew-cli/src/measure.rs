@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::aim::Aim;
 use crate::arguments::How;
 use crate::exit::{Exit, Failure};
+use crate::export::export;
 use crate::follow::Follow;
 use crate::progress::Progress;
 use crate::{interrupt, output, prompt};
@@ -50,13 +51,16 @@ pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure>
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
     let mut drive = aim.open(procedure.layout(), how)?;
-    let instrument = instrument(&*drive, aim)?;
     let mut evidence =
         Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
     check_first(&*procedure, &evidence, aim)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
     refuse_absurd(&rehearsal, &evidence)?;
+    if let Some(program) = how.export {
+        return export(program, &evidence, &rehearsal);
+    }
     ask_about_wear(&rehearsal, aim, how)?;
+    let instrument = instrument(&*drive, aim)?;
     let mut archive = archive(&evidence, &instrument, how)?;
     let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &rehearsal, how);
     // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back.

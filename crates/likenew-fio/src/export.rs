@@ -4,9 +4,11 @@ mod section;
 
 use std::fmt::Write as _;
 
+use likenew_core::drive::Kind;
 use likenew_core::target::Geometry;
 use likenew_core::workload::Workload;
 
+use crate::import::kind_of;
 use section::Section;
 
 /// Stands for a file that is named when fio is started: fio puts an environment variable in its place.
@@ -55,7 +57,7 @@ pub fn export(
         return Err(ExportError::Nothing);
     }
     let mut out = head(&escaped(filename)?, notes);
-    let is_device = filename.starts_with("/dev/") || filename == FILENAME_LEFT_OPEN;
+    let is_device = kind_of(filename) == Kind::Device || filename == FILENAME_LEFT_OPEN;
     for (index, workload) in workloads.iter().enumerate() {
         workload.check(geometry).map_err(ExportError::Unfit)?;
         for section in Section::of(workload, index + 1, geometry, is_device)? {
@@ -79,8 +81,12 @@ fn escaped(filename: &str) -> Result<String, ExportError> {
 /// What every job shares.
 fn head(filename: &str, notes: &[String]) -> String {
     let mut out = String::new();
-    for note in notes.iter().flat_map(|note| note.lines()) {
-        writeln!(out, "# {note}").expect("text can be written to");
+    for line in notes.iter().flat_map(|note| note.lines()) {
+        // fio reads 4096 bytes at a time and would take the rest of a longer comment for an option.
+        let characters: Vec<char> = line.chars().collect();
+        for piece in characters.chunks(1000) {
+            writeln!(out, "# {}", piece.iter().collect::<String>()).expect("text can be written to");
+        }
     }
     if filename == FILENAME_LEFT_OPEN {
         out += "# Name what to measure: LIKENEW_FILE=/path/of/a/file fio --output-format=json+ THIS.fio\n";

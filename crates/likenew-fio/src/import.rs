@@ -143,7 +143,7 @@ fn identity(
         facts.push(("reported".to_owned(), time.text()?.trim().to_owned()));
     }
     let name = if files.is_empty() { "fio".to_owned() } else { files.join(", ") };
-    let kind = if name.starts_with("/dev/") { Kind::Device } else { Kind::File };
+    let kind = kind_of(&name);
     Ok(Identity {
         name,
         kind,
@@ -155,6 +155,12 @@ fn identity(
         caveats: notes.sentences(unbuffered),
         accounting: None,
     })
+}
+
+/// What a name most likely stands for: fio does not say, and the drive need not be at hand.
+pub fn kind_of(name: &str) -> Kind {
+    let is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
+    if is_device { Kind::Device } else { Kind::File }
 }
 
 /// The values of an option over all jobs but rests, each once.

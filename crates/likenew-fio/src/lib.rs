@@ -10,4 +10,4 @@ mod import;
 mod job_name;
 
 pub use export::{ExportError, FILENAME_LEFT_OPEN, export};
-pub use import::{Import, ImportError, import};
+pub use import::{Import, ImportError, import, kind_of};

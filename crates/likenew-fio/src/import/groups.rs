@@ -70,7 +70,7 @@ fn add<'a>(
 ) {
     if let Some(last) = groups.last_mut().filter(|last| last.name == name && last.turn == turn) {
         let stream = last.streams.last_mut().expect("a group has a job");
-        if stream.options == jobs.options && stream.options.copies_come_apart() {
+        if stream.options.repeats(&jobs.options, stream.copies.len()) {
             stream.copies.extend(jobs.copies);
             return;
         }

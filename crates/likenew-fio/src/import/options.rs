@@ -9,7 +9,7 @@ use super::node::Node;
 use super::spelling::{Amount, parse_amount, parse_duration};
 
 /// The options of a job: its own over those of all jobs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Options {
     values: BTreeMap<String, String>,
     path: String,
@@ -165,9 +165,10 @@ impl Options {
         if self.text("kb_base") == Some("1000") { 1000 } else { 1024 }
     }
 
-    /// Whether copies of the job stand one by one in the list.
-    pub(super) fn copies_come_apart(&self) -> bool {
-        self.text("numjobs").is_some_and(|copies| copies != "1")
+    /// Whether a job with these options may be one more copy beside `copies` others.
+    pub(super) fn repeats(&self, other: &Self, copies: usize) -> bool {
+        let most = self.text("numjobs").and_then(|most| most.parse::<usize>().ok()).unwrap_or(1);
+        self.values == other.values && copies < most
     }
 
     /// Those that a workload leaves out, as text.

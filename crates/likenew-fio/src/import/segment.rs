@@ -51,6 +51,9 @@ fn segment(
         seed: first.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
         streams: Vec::new(),
     };
+    // What a rest reads from nowhere measures nothing.
+    let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
+    let notes = if is_rest { &mut unsaid } else { notes };
     let mut parts = Parts { tallies: Vec::new(), elapsed: Nanos::ZERO, stop: Stop::Reached };
     for (index, jobs) in group.streams.iter().enumerate() {
         let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
@@ -66,7 +69,7 @@ fn segment(
         }
         workload.streams.push(stream);
     }
-    if group.is_rest() {
+    if is_rest {
         workload = Workload { until: Until::elapsed(parts.elapsed), streams: Vec::new(), ..workload };
         parts.tallies.clear();
     }

@@ -109,11 +109,13 @@ fn size(options: &Options, op: Mix) -> Result<Size, ImportError> {
         }),
     };
     let choices = choices.ok_or_else(wrong)?;
-    let spelled: Vec<String> = choices
-        .iter()
-        .filter(|(_, weight)| *weight > 0)
-        .map(|(bytes, weight)| format!("{bytes}:{weight}"))
-        .collect();
+    let spelled: Vec<String> = match choices.as_slice() {
+        [(bytes, _)] => vec![bytes.to_string()],
+        several => {
+            let heavy = several.iter().filter(|(_, weight)| *weight > 0);
+            heavy.map(|(bytes, weight)| format!("{bytes}:{weight}")).collect()
+        }
+    };
     spelled.join(",").parse().map_err(|_| wrong())
 }
 

@@ -1,0 +1,108 @@
+//! `likenew import fio FILE`.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use likenew_archive::{Archive, Machine};
+use likenew_core::instrument::Instrument;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Evidence, Step};
+use likenew_core::segment::Segment;
+use likenew_core::target::Clock;
+use likenew_core::workload::Workload;
+use likenew_procedures::all::from_plan;
+
+use crate::arguments::{Import, ImportFio, ImportFrom};
+use crate::commands::run::read_plan;
+use crate::exit::{Exit, Failure};
+use crate::measure::{archive_root, document};
+use crate::output;
+
+pub(crate) fn run(command: &Import) -> Result<Exit, Failure> {
+    let ImportFrom::Fio(command) = &command.from;
+    let path = command.file.display();
+    let imported = likenew_fio::import(&read(&command.file)?)
+        .map_err(|error| Failure::Usage(format!("{path} was not imported: {error}")))?;
+    let began = likenew_real::clock::date_of(imported.unix_ms)
+        .ok_or_else(|| Failure::Usage(format!("{path} was not imported: its timestamp is no date")))?;
+    let engine = imported.identity.engine.clone();
+    let evidence = evidence(command, imported)?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let instrument = Instrument { version, clock: Clock::Wall, engine, calibration: None };
+    let findings = from_plan(&evidence.plan).map_err(Failure::Usage)?.judge(&evidence);
+
+    let machine =
+        Machine::new(began, evidence.identity.clone(), evidence.geometry.clone(), instrument.clone());
+    let archive = Archive::new(archive_root(command.archive.as_deref())?);
+    let mut run = archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?;
+    for segment in &evidence.segments {
+        run.push(segment).map_err(anyhow::Error::new)?;
+    }
+    run.conclude(&findings).map_err(anyhow::Error::new)?;
+    anstream::eprintln!("The run is kept in {}.", run.path().display());
+    let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
+    output::put(vec![document(&evidence, findings, instrument)], &command.output)?;
+    Ok(exit)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().read_to_end(&mut bytes).context("could not read standard input")?;
+    } else {
+        bytes = std::fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
+    }
+    let path = path.display();
+    String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{path} was not imported: it is not text")))
+}
+
+fn evidence(command: &ImportFio, imported: likenew_fio::Import) -> Result<Evidence, Failure> {
+    let likenew_fio::Import { mut identity, geometry, segments, .. } = imported;
+    if let Some(target) = &command.target {
+        identity.name.clone_from(target);
+        identity.kind = likenew_fio::kind_of(target);
+    }
+    let target = Some(identity.name.clone());
+    let plan = match &command.plan {
+        Some(path) => Plan { target, ..read_plan(path)? },
+        None => Plan { schema: 1, procedure: "run".into(), target, seed: 0, options: options(&segments) },
+    };
+    let mut evidence = Evidence { plan, identity, geometry, segments: Vec::new() };
+    if command.plan.is_some() {
+        follow(&mut evidence, segments)?;
+    } else {
+        evidence.segments = segments;
+    }
+    Ok(evidence)
+}
+
+/// The settings of `likenew run` that name these workloads.
+fn options(segments: &[Segment]) -> toml::Table {
+    let workloads: Vec<&Workload> = segments.iter().map(|segment| &segment.workload).collect();
+    let workloads = toml::Value::try_from(workloads).expect("workloads are plain values");
+    toml::Table::from_iter([("workload".to_owned(), workloads)])
+}
+
+/// Asks the plan's procedure what it would run, and takes what fio measured under that name for it.
+fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure> {
+    let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
+    let mut left: Vec<Segment> = segments;
+    while let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? {
+        let Some(at) = left.iter().position(|segment| segment.workload.name == workload.name) else { break };
+        evidence.segments.push(Segment { workload, ..left.remove(at) });
+    }
+    let name = |segment: &Segment| format!("\"{}\"", segment.workload.name);
+    if evidence.segments.is_empty() {
+        let first = left.first().map_or(String::new(), name);
+        return Err(Failure::Usage(format!(
+            "fio did not run what this plan asks for: its first job is {first}; export the plan with --export fio, or import \
+             without --plan"
+        )));
+    }
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(name).collect();
+        evidence.identity.caveats.push(format!("not in the plan, and left out: {}", names.join(", ")));
+    }
+    Ok(())
+}
