@@ -118,7 +118,7 @@ impl Procedure for Run {
 fn summary(segments: &[Segment]) -> Option<Verdict> {
     let said: Vec<String> = segments
         .iter()
-        .filter(|segment| segment.total().ios > 0)
+        .filter(|segment| segment.total().ios > 0 && segment.elapsed() > Nanos::ZERO)
         .map(|segment| {
             format!(
                 "\"{}\" ran at {} ({:.0} IOPS)",
@@ -141,8 +141,8 @@ struct WorkloadRow<'a> {
     op: Op,
     ios: u64,
     bytes: u64,
-    bytes_per_s: f64,
-    iops: f64,
+    bytes_per_s: Option<f64>,
+    iops: Option<f64>,
     #[serde(flatten)]
     latency: LatencyColumns,
     errors: u64,
@@ -151,8 +151,8 @@ struct WorkloadRow<'a> {
 
 fn rows(segment: &Segment) -> Vec<Row> {
     let elapsed = segment.elapsed();
-    let per_second =
-        |count: u64| if elapsed == Nanos::ZERO { 0.0 } else { count as f64 / elapsed.as_secs_f64() };
+    // fio's clock tells milliseconds apart: what took less has no rate.
+    let per_second = |count: u64| (elapsed > Nanos::ZERO).then(|| count as f64 / elapsed.as_secs_f64());
     let rows = segment.tallies.iter().map(|tally| {
         row(WorkloadRow {
             workload: &segment.workload.name,

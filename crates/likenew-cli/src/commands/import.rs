@@ -21,11 +21,11 @@ use crate::output;
 
 pub(crate) fn run(command: &Import) -> Result<Exit, Failure> {
     let ImportFrom::Fio(command) = &command.from;
-    let path = command.file.display();
-    let imported = likenew_fio::import(&read(&command.file)?)
-        .map_err(|error| Failure::Usage(format!("{path} was not imported: {error}")))?;
+    let refused = |why: String| Failure::Usage(format!("{} was not imported: {why}", spoken(&command.file)));
+    let text = String::from_utf8(read(&command.file)?).map_err(|_| refused("it is not text".into()))?;
+    let imported = likenew_fio::import(&text).map_err(|error| refused(error.to_string()))?;
     let began = likenew_real::clock::date_of(imported.unix_ms)
-        .ok_or_else(|| Failure::Usage(format!("{path} was not imported: its timestamp is no date")))?;
+        .ok_or_else(|| refused("its timestamp is no date".into()))?;
     let engine = imported.identity.engine.clone();
     let evidence = evidence(command, imported)?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -46,15 +46,17 @@ pub(crate) fn run(command: &Import) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+fn spoken(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        std::io::stdin().read_to_end(&mut bytes).context("could not read standard input")?;
-    } else {
-        bytes = std::fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
-    }
-    let path = path.display();
-    String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{path} was not imported: it is not text")))
+    let read = match path == Path::new("-") {
+        true => std::io::stdin().read_to_end(&mut bytes).map(|_| bytes),
+        false => std::fs::read(path),
+    };
+    Ok(read.with_context(|| format!("could not read {}", spoken(path)))?)
 }
 
 fn evidence(command: &ImportFio, imported: likenew_fio::Import) -> Result<Evidence, Failure> {
@@ -87,22 +89,26 @@ fn options(segments: &[Segment]) -> toml::Table {
 /// Asks the plan's procedure what it would run, and takes what fio measured under that name for it.
 fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure> {
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
-    let mut left: Vec<Segment> = segments;
+    let mut left = segments;
     while let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? {
-        let Some(at) = left.iter().position(|segment| segment.workload.name == workload.name) else { break };
+        let Some(at) = left.iter().position(|segment| segment.workload.name == workload.name) else {
+            let missing = format!("fio ran no \"{}\", which the plan asks for next", workload.name);
+            if evidence.segments.is_empty() {
+                let remedy = "export the plan with --export fio, or import without --plan";
+                return Err(Failure::Usage(format!("{missing}: {remedy}")));
+            }
+            evidence.identity.caveats.push(missing);
+            break;
+        };
         evidence.segments.push(Segment { workload, ..left.remove(at) });
     }
-    let name = |segment: &Segment| format!("\"{}\"", segment.workload.name);
-    if evidence.segments.is_empty() {
-        let first = left.first().map_or(String::new(), name);
-        return Err(Failure::Usage(format!(
-            "fio did not run what this plan asks for: its first job is {first}; export the plan with --export fio, or import \
-             without --plan"
-        )));
-    }
     if !left.is_empty() {
-        let names: Vec<String> = left.iter().map(name).collect();
-        evidence.identity.caveats.push(format!("not in the plan, and left out: {}", names.join(", ")));
+        let names: Vec<String> =
+            left.iter().map(|segment| format!("\"{}\"", segment.workload.name)).collect();
+        evidence
+            .identity
+            .caveats
+            .push(format!("left out, as the plan asks for no more: {}", names.join(", ")));
     }
     Ok(())
 }

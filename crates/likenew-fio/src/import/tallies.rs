@@ -46,7 +46,7 @@ impl Counted {
             counted.add(&Side { ios, latency, ..Side::default() }, stream, Op::Flush);
         }
         counted.failures(job, stream, mix, name, notes)?;
-        if counted.elapsed == Nanos::ZERO && counted.tallies.iter().any(|tally| tally.ios > 0) {
+        if counted.elapsed == Nanos::ZERO && counted.tallies.iter().any(|tally| tally.bytes > 0) {
             notes.add(Note::Instant, name);
         }
         Ok(counted)
@@ -151,7 +151,8 @@ impl Side {
             return Err(runtime.unexpected("milliseconds that make less than 36 years"));
         }
         let short = node.get("short_ios").map_or(Ok(0), |short| short.count())?;
-        let latency = if ios > 0 { Latency::read(node, name, notes)? } else { Latency::default() };
+        // An I/O that failed moved nothing, and fio leaves out how long it took.
+        let latency = if bytes > 0 { Latency::read(node, name, notes)? } else { Latency::default() };
         if latency.mean_ns * ios as f64 > COUNT_MAX as f64 {
             return Err(node.unexpected("latencies that sum up to less than 36 years"));
         }
