@@ -56,7 +56,7 @@ pub fn export(
     if workloads.is_empty() {
         return Err(ExportError::Nothing);
     }
-    let mut out = head(&escaped(filename)?, notes);
+    let mut out = head(&escaped(filename)?, notes, workloads.iter().any(Workload::writes));
     let is_device = kind_of(filename) == Kind::Device || filename == FILENAME_LEFT_OPEN;
     for (index, workload) in workloads.iter().enumerate() {
         workload.check(geometry).map_err(ExportError::Unfit)?;
@@ -79,7 +79,7 @@ fn escaped(filename: &str) -> Result<String, ExportError> {
 }
 
 /// What every job shares.
-fn head(filename: &str, notes: &[String]) -> String {
+fn head(filename: &str, notes: &[String], writes: bool) -> String {
     let mut out = String::new();
     for line in notes.iter().flat_map(|note| note.lines()) {
         // fio reads 4096 bytes at a time and would take the rest of a longer comment for an option.
@@ -92,6 +92,10 @@ fn head(filename: &str, notes: &[String]) -> String {
         out += "# Name what to measure: LIKENEW_FILE=/path/of/a/file fio --output-format=json+ THIS.fio\n";
     } else {
         out += "# Run it with: fio --output-format=json+ THIS.fio\n";
+    }
+    if writes {
+        out +=
+            "# CAUTION: these jobs write. Whatever the file or device holds is lost, and fio does not ask.\n";
     }
     out += COMMON_NOTES;
     writeln!(out, "\n[global]\nfilename={filename}").expect("text can be written to");

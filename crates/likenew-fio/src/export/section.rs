@@ -112,7 +112,7 @@ impl Section {
         stream: &Stream,
         is_device: bool,
     ) -> Result<(), ExportError> {
-        let random = !matches!(stream.place, Place::Forward(_));
+        let random = !is_forward(stream);
         let word = match (stream.op, random) {
             (Mix::Only(Op::Read), false) => "read",
             (Mix::Only(Op::Read), true) => "randread",
@@ -156,7 +156,7 @@ impl Section {
         if !exact {
             self.comment("fio knows whole percents: the shares of the lengths are rounded");
         }
-        if !matches!(stream.place, Place::Forward(_)) {
+        if !is_forward(stream) {
             self.comment("fio aligns every random I/O to the shortest length, and we each to its own");
         }
         let split = choices.iter().zip(percents).map(|((bytes, _), percent)| format!("{bytes}/{percent}"));
@@ -172,10 +172,7 @@ impl Section {
     ) -> Result<(), ExportError> {
         let zone = stream.place.region().resolve(geometry.capacity, geometry.block);
         let zone = zone.map_err(ExportError::Unfit)?;
-        let copies = match stream.place {
-            Place::Forward(_) => u64::from(workload.lanes),
-            _ => 1,
-        };
+        let copies = if is_forward(stream) { u64::from(workload.lanes) } else { 1 };
         let shortest = shortest(&stream.size);
         let part = part(&zone, geometry.block, copies);
         let size = part - part % shortest;
@@ -184,10 +181,10 @@ impl Section {
         if copies > 1 {
             self.set("offset_increment", part);
         }
+        // Of a random zone the loop, too, leaves out what is too short for an I/O.
+        let alike = !is_forward(stream) && stream.size.choices().len() == 1;
         let left = zone.end - zone.start - size * copies;
-        if left > 0 && copies == 1 && stream.size.choices().len() == 1 && !is_forward(stream) {
-            // The loop leaves out the same end of the zone: no whole I/O fits there.
-        } else if left > 0 {
+        if left > 0 && !alike {
             self.comment(format!("{left} bytes of the zone, less than an I/O a copy, are left out"));
         }
         if let Place::Zipf { theta, .. } = stream.place {

@@ -105,6 +105,16 @@ fn streams_run_side_by_side_and_rests_wait() {
 }
 
 #[test]
+fn a_job_file_that_writes_says_so_first() {
+    let file = |op: &str| {
+        let mut workload = reads("until = { ops = 1 }");
+        workload.streams[0].op = op.parse().unwrap();
+        export(&[workload], &geometry(), "/tmp/f", &[]).unwrap()
+    };
+    assert!(file("mix:50").contains("# CAUTION: these jobs write") && !file("read").contains("CAUTION"));
+}
+
+#[test]
 fn what_fio_lacks_is_an_error_that_names_the_workload() {
     let case = |workload: &Workload, filename: &str, words: &str| {
         let error =
