@@ -28,9 +28,6 @@ fn filename(evidence: &Evidence) -> String {
     }
 }
 
-/// These ask for the same workloads whatever they measure.
-const FIXED: [&str; 3] = ["bench", "fill", "run"];
-
 fn notes(evidence: &Evidence, rehearsal: &Rehearsal) -> Vec<String> {
     let plan = &evidence.plan;
     let mut notes = vec![
@@ -42,10 +39,9 @@ fn notes(evidence: &Evidence, rehearsal: &Rehearsal) -> Vec<String> {
             rehearsal.elapsed
         ),
     ];
-    if !FIXED.contains(&plan.procedure.as_str()) {
+    if plan.procedure != "run" {
         notes.push(
-            "This procedure may end early by what it measures; here stands the longest course it can take."
-                .into(),
+            "Where the plan decides by what it measures, here stands the longest course it can take.".into(),
         );
     }
     if evidence.identity.kind == Kind::Folder {

@@ -40,5 +40,6 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Report(command) => commands::report::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
         Command::Import(command) => commands::import::run(&command),
+        Command::Resume(command) => commands::resume::run(&command),
     }
 }

@@ -4,6 +4,7 @@ mod explained;
 mod filesystem;
 mod fio;
 mod real;
+mod resumed;
 mod scenarios;
 mod simulated;
 mod support;
