@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Judges a run again from its folder, without the drive
     Judge(Judge),
+    /// Keeps, judges and shows what another program has measured
+    Import(Import),
     /// Goes on with a run that was interrupted
     Resume(Resume),
 }
@@ -196,6 +198,34 @@ pub(crate) struct Judge {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    pub(crate) from: ImportFrom,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportFrom {
+    /// What fio has written with --output-format=json or json+
+    Fio(ImportFio),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportFio {
+    /// The file, or - for standard input
+    pub(crate) file: PathBuf,
+    /// What was measured, where it is not the file that fio names
+    pub(crate) target: Option<String>,
+    /// Judge it as this plan's procedure does, where fio ran what --export fio made of the plan
+    #[arg(long, value_name = "PLAN.toml")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Where run folders are kept [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Resume {
     /// The folder of a run that stopped before its end
     pub(crate) run: PathBuf,
@@ -223,6 +253,9 @@ pub(crate) struct How {
     pub(crate) carry: Carry,
     #[command(flatten)]
     pub(crate) keep: Keep,
+    /// Print what would be measured as a job file of another program and stop
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    pub(crate) export: Option<ExportTo>,
 }
 
 impl std::ops::Deref for How {
@@ -282,6 +315,12 @@ pub(crate) enum EngineName {
     Uring,
     /// A pool of threads
     Posix,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportTo {
+    /// A job file of fio
+    Fio,
 }
 
 /// A value that reads itself, with its own words when it can not.

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod drives;
 pub(crate) mod fill;
+pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod report;
 pub(crate) mod resume;

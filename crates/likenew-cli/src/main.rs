@@ -5,6 +5,7 @@ mod arguments;
 mod commands;
 mod diagram;
 mod exit;
+mod export;
 mod follow;
 mod interrupt;
 mod measure;
@@ -38,6 +39,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
+        Command::Import(command) => commands::import::run(&command),
         Command::Resume(command) => commands::resume::run(&command),
     }
 }

@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::aim::Aim;
 use crate::arguments::{Carry, How};
 use crate::exit::{Exit, Failure};
+use crate::export::export;
 use crate::follow::Follow;
 use crate::progress::Progress;
 use crate::{interrupt, output, prompt};
@@ -50,13 +51,16 @@ pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure>
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
     let drive = aim.open(procedure.layout(), how)?;
-    let instrument = instrument(&*drive, aim)?;
     let evidence =
         Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
     check_first(&*procedure, &evidence, aim)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
     refuse_absurd(&rehearsal, &evidence)?;
+    if let Some(program) = how.export {
+        return export(program, &evidence, &rehearsal);
+    }
     ask_about_wear(&rehearsal, aim, how)?;
+    let instrument = instrument(&*drive, aim)?;
     let archive = archive(&evidence, &instrument, how)?;
     carry_out(Measurement { drive, procedure, evidence, instrument, archive, rehearsal }, how)
 }

@@ -2,6 +2,7 @@
 
 mod explained;
 mod filesystem;
+mod fio;
 mod real;
 mod resumed;
 mod scenarios;
