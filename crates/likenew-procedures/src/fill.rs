@@ -119,13 +119,7 @@ impl Fill {
             pace: Pace::Closed { depth: self.options.depth },
             data: self.options.data,
         };
-        Workload {
-            name: format!("file {}", index + 1),
-            lanes: 1,
-            until: Until::bytes(self.options.file_size),
-            seed: 0,
-            streams: vec![stream],
-        }
+        Workload::new(format!("file {}", index + 1), Until::bytes(self.options.file_size), vec![stream])
     }
 
     fn written<'a>(&self, evidence: &'a Evidence) -> Vec<WrittenFile<'a>> {
