@@ -77,9 +77,9 @@ pub(crate) struct Surface {
     /// read, or write where own files or a simulated drive may be written
     #[arg(long, default_value = "read", value_parser = text::<Mix>)]
     pub(crate) op: Mix,
-    /// Places along the addresses, evenly apart
-    #[arg(long, default_value_t = 100)]
-    pub(crate) points: u32,
+    /// Places along the addresses, evenly apart [default: 100, fewer where there is little]
+    #[arg(long)]
+    pub(crate) points: Option<u32>,
     /// Bytes moved in sequence at each [default: 8MiB, less where there is less]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,

@@ -15,7 +15,7 @@ use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::surface::{Surface, SurfaceOptions};
 use proptest::prelude::*;
-use support::{evidence, standing};
+use support::{Course, evidence, play, standing, steady};
 
 const GIB: u64 = 1 << 30;
 const CAPACITY: u64 = 100 * GIB;
@@ -24,16 +24,19 @@ const TRACK_NS: f64 = 1e6;
 const FULL_NS: f64 = 16e6;
 const COMMAND_NS: f64 = 3e5;
 
+/// Extra nanoseconds of an I/O, by workload and address.
+type Extra = Box<dyn Fn(&str, u64) -> f64>;
+
 /// A drive without a queue.
 struct Played {
     /// Bytes a second, by address.
     speed: fn(u64) -> f64,
     arm: bool,
-    /// Extra nanoseconds of an I/O, by workload and address.
-    extra: Box<dyn Fn(&str, u64) -> f64>,
+    extra: Extra,
     bad: std::ops::Range<u64>,
     random: u64,
     head: u64,
+    noise_ns: f64,
 }
 
 /// The square of the speed falls evenly over the addresses, from 120 to 60 MB/s.
@@ -53,7 +56,15 @@ fn track(offset: u64) -> f64 {
 
 impl Played {
     fn new(speed: fn(u64) -> f64, arm: bool, seed: u64) -> Self {
-        Self { speed, arm, extra: Box::new(|_, _| 0.0), bad: 0..0, random: seed, head: 0 }
+        Self {
+            speed,
+            arm,
+            extra: Box::new(|_, _| 0.0),
+            bad: 0..0,
+            random: seed,
+            head: 0,
+            noise_ns: if arm { 0.0 } else { 2e4 },
+        }
     }
 
     fn slow(mut self, extra: impl Fn(&str, u64) -> f64 + 'static) -> Self {
@@ -80,7 +91,7 @@ impl Played {
             let wait = self.uniform() * TURN_NS;
             TRACK_NS + (FULL_NS - TRACK_NS) * share.sqrt() + wait
         };
-        let noise = if self.arm { 0.0 } else { self.uniform() * 2e4 };
+        let noise = self.uniform() * self.noise_ns;
         self.head = offset + u64::from(length);
         let transfer = if from_memory { 1e4 } else { transfer };
         Nanos((COMMAND_NS + transfer + way + noise + (self.extra)(name, offset)) as u64)
@@ -209,6 +220,30 @@ fn flash_is_flat_and_distance_does_not_matter() {
     assert_eq!(standing(&findings, "Distance does not matter"), Some(Standing::Holds));
     assert!(findings.tables["zones"].is_empty());
     assert!(!findings.tables["access"].iter().any(|row| row["figure"] == "rotational speed"));
+}
+
+#[test]
+fn equal_points_are_even_and_a_pause_is_a_hiccup() {
+    let surface = Surface::new(options()).unwrap();
+    let even = play(&surface, evidence(CAPACITY, true), |_, _| steady(250e6));
+    assert_eq!(standing(&even, "No place is much slower"), Some(Standing::Holds));
+    let mean = even.verdicts[0].estimate.clone().unwrap();
+    assert!((mean.value / 250e6 - 1.0).abs() < 1e-6 && mean.low <= mean.value && mean.value <= mean.high);
+    let pause = Nanos::from_millis(700);
+    let paused = play(&surface, evidence(CAPACITY, true), |index, _| Course {
+        bytes_per_s: 250e6,
+        pause: if index == 17 { pause } else { Nanos::ZERO },
+    });
+    assert_eq!(standing(&paused, "One place was slow once"), Some(Standing::Holds));
+    assert_eq!(paused.tables["curve"][17]["latency_ns_max"].as_u64().map(|ns| ns / 100_000_000), Some(7));
+}
+
+#[test]
+fn accesses_that_all_take_one_time_do_not_depend_on_distance() {
+    let mut played = Played::new(|_| 250e6, false, 5);
+    played.noise_ns = 0.0;
+    let findings = findings(SurfaceOptions::default(), played);
+    assert_eq!(standing(&findings, "Distance does not matter: an access takes"), Some(Standing::Holds));
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn product_moment(one: &[f64], other: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::{RngExt as _, SeedableRng as _};
+    use rand::SeedableRng as _;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]

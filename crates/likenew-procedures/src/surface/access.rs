@@ -6,7 +6,7 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::{Interval, mean_interval};
-use likenew_stats::rank_correlation::{Correlation, rank_correlation};
+use likenew_stats::rank_correlation::{Correlation, PAIRS_MIN, rank_correlation};
 use likenew_stats::summary::{maximum, mean, median, minimum};
 use serde::Serialize;
 
@@ -109,6 +109,12 @@ impl Access {
         verdicts
     }
 
+    /// Whether enough probes took one time, to the nanosecond, that no order can be in them.
+    fn is_constant(&self) -> bool {
+        let same = |pair: &[Probe]| pair[0].latency_ns == pair[1].latency_ns;
+        self.probes.len() >= PAIRS_MIN && self.probes.windows(2).all(same)
+    }
+
     fn distance(&self) -> Verdict {
         let said = self.correlation.map(|Correlation { value, interval: Interval { low, high } }| {
             let count = self.probes.len();
@@ -128,6 +134,11 @@ impl Access {
                 format!("Distance does not matter: an access takes {takes} on average, wherever it goes."),
                 Standing::Holds,
             ),
+            None if self.is_constant() => Verdict::new(
+                format!("Distance does not matter: an access takes {takes} wherever it goes."),
+                Standing::Holds,
+            )
+            .because(format!("all {} probes took the same time", self.probes.len())),
             _ => Verdict::new("Distance does not matter to an access.", Standing::Undecided)
                 .caveat("more probes would tell: --probes 1000"),
         };

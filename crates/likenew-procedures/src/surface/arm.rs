@@ -25,9 +25,8 @@ const MINUTE_NS: f64 = 60e9;
 
 /// The seek curve and the band above it.
 pub(super) struct Arm {
-    band: Band<3>,
-    /// Where the curve becomes linear.
-    knee: f64,
+    /// Where the curve becomes linear, and its band: the narrowest first, then all that the probes do not tell from it.
+    fits: Vec<(f64, Band<3>)>,
     /// What a command takes that needs no arm, in nanoseconds, where it is known.
     command_ns: Option<f64>,
     probes: usize,
@@ -39,39 +38,52 @@ impl Arm {
         let ways: Vec<f64> = probes.iter().map(|probe| tracks.way(probe.from, probe.offset)).collect();
         let latencies: Vec<f64> =
             probes.iter().map(|probe| probe.latency_ns - tracks.transfer_ns(probe)).collect();
-        let fits = KNEES.iter().filter_map(|knee| {
+        let fit = |knee: &f64| {
             let shapes: Vec<[f64; 3]> = ways.iter().map(|way| shapes(*way, *knee)).collect();
             Some((*knee, uniform_band(&shapes, &latencies)?))
-        });
-        let (knee, band) = fits.min_by(|(_, one), (_, other)| one.width.total_cmp(&other.width))?;
-        Some(Self { band, knee, command_ns, probes: probes.len() })
+        };
+        let mut fits: Vec<(f64, Band<3>)> = KNEES.iter().filter_map(fit).collect();
+        fits.sort_by(|(_, one), (_, other)| one.width.total_cmp(&other.width));
+        let narrowest = fits.first()?.1.width;
+        // Twice the logarithm of the likelihoods' ratio, as of normal noise, against χ² at 95 % and one degree of freedom.
+        fits.retain(|(_, band)| 2.0 * band.kept as f64 * (band.width / narrowest).ln() <= 3.84);
+        // Of a band without width no ratio exists.
+        (!fits.is_empty()).then_some(Self { fits, command_ns, probes: probes.len() })
+    }
+
+    fn band(&self) -> &Band<3> {
+        &self.fits[0].1
     }
 
     /// One turn in nanoseconds, if the scatter is that of a turn.
     fn turn_ns(&self) -> Option<(f64, Interval)> {
-        let (width, interval) = (self.band.width, self.band.width_interval());
+        let (width, interval) = (self.band().width, self.band().width_interval());
         let known = interval.high - interval.low <= 2.0 * TURN_KNOWN * width;
         let plausible = width > 0.0 && PLAUSIBLE.contains(&(MINUTE_NS / width));
-        (self.band.is_uniform() && known && plausible).then_some((width, interval))
+        (self.band().is_uniform() && known && plausible).then_some((width, interval))
     }
 
-    /// The time of a seek: the lower edge of the band, less the command.
-    fn seek(&self, shapes: &[f64; 3]) -> (f64, Interval) {
-        let (value, Interval { low, high }) = self.band.lower(shapes);
+    /// The time of a seek: the lower edge of the band, less the command. The interval holds those of all the fits.
+    fn seek(&self, shapes: impl Fn(f64) -> [f64; 3]) -> (f64, Interval) {
         let less = |value: f64| (value - self.command_ns.unwrap_or(0.0)).max(0.0);
-        (less(value), Interval { low: less(low), high: less(high) })
+        let edge = |(knee, band): &(f64, Band<3>)| band.lower(&shapes(*knee));
+        let around = self.fits.iter().map(|fit| edge(fit).1);
+        let whole = around.fold(Interval { low: f64::INFINITY, high: 0.0 }, |whole, of| Interval {
+            low: whole.low.min(of.low),
+            high: whole.high.max(of.high),
+        });
+        (less(edge(&self.fits[0]).0), Interval { low: less(whole.low), high: less(whole.high) })
     }
 
     /// No turn, and no seek, is known where the scatter is something else.
     pub(super) fn figures(&self) -> Vec<Figure> {
         let Some((turn, interval)) = self.turn_ns() else { return Vec::new() };
         let mut figures = Vec::new();
-        for (name, shapes) in [
-            ("shortest seek", shapes(0.0, self.knee)),
-            ("average seek", mean_shapes(self.knee)),
-            ("seek over all addresses", shapes(1.0, self.knee)),
+        for (name, (value, interval)) in [
+            ("shortest seek", self.seek(shortest)),
+            ("average seek", self.seek(average)),
+            ("seek over all addresses", self.seek(full)),
         ] {
-            let (value, interval) = self.seek(&shapes);
             figures.push(Figure::new(name, "ns", value, Some(interval)));
         }
         let half = Interval { low: interval.low / 2.0, high: interval.high / 2.0 };
@@ -87,19 +99,18 @@ impl Arm {
                 .because(format!(
                     "a band of one turn has a kurtosis of 1.8; that of {} of {} accesses above the seek curve is {:.2}, and its \
                      width {}",
-                    self.band.kept,
+                    self.band().kept,
                     self.probes,
-                    self.band.kurtosis,
-                    Nanos(self.band.width as u64)
+                    self.band().kurtosis,
+                    Nanos(self.band().width as u64)
                 ))
                 .caveat("more probes on a drive that nobody else uses would tell: --probes 1000");
         };
         let (speed, around) = (MINUTE_NS / turn, per_minute(interval));
-        let seek = |shapes: &[f64; 3]| Nanos(self.seek(shapes).0 as u64);
         let claim = format!(
             "It turns at {speed:.0} rpm; its arm takes {} on average and {} over all addresses.",
-            seek(&mean_shapes(self.knee)),
-            seek(&shapes(1.0, self.knee))
+            Nanos(self.seek(average).0 as u64),
+            Nanos(self.seek(full).0 as u64)
         );
         let verdict = Verdict::new(claim, Standing::Holds)
             .estimate(speed, around.low, around.high, "rpm")
@@ -108,7 +119,7 @@ impl Arm {
                 Nanos(turn as u64)
             ));
         let verdict = self.usual(verdict, around);
-        let verdict = match self.probes - self.band.kept {
+        let verdict = match self.probes - self.band().kept {
             0 => verdict,
             far => verdict.because(format!(
                 "{far} of {} accesses lie far from the band and were left out of the fit, not out of the means",
@@ -137,9 +148,17 @@ fn shapes(way: f64, knee: f64) -> [f64; 3] {
     [1.0, way.min(knee).sqrt(), (way - knee).max(0.0)]
 }
 
-/// The same on average over random pairs of tracks, as data sheets define the average seek: such ways have the density
+fn shortest(knee: f64) -> [f64; 3] {
+    shapes(0.0, knee)
+}
+
+fn full(knee: f64) -> [f64; 3] {
+    shapes(1.0, knee)
+}
+
+/// On average over random pairs of tracks, as data sheets define the average seek: such ways have the density
 /// 2(1 − way). Addresses prefer the outer tracks, so that accesses go less far than that.
-fn mean_shapes(knee: f64) -> [f64; 3] {
+fn average(knee: f64) -> [f64; 3] {
     let near = 4.0 / 3.0 * knee.powf(1.5) - 4.0 / 5.0 * knee.powf(2.5);
     [1.0, near + knee.sqrt() * (1.0 - knee).powi(2), (1.0 - knee).powi(3) / 3.0]
 }

@@ -103,7 +103,7 @@ impl Ends {
                 format!("The start {does} slower than the end, {first} against {last}."),
                 Standing::Holds,
             )
-            .because("the last written data is often at the end, and flash reads old data slowly where it has to try again")
+            .because("flash reads data slowly that was written long ago, where it has to try again, and the oldest is often at the start")
             .caveat("addresses that hold nothing are answered without reading any flash, so an empty end looks fast as well")
             .caveat("to tell: write the slow part again and read it once more; what was old is fast then")
         } else {

@@ -20,6 +20,11 @@ const NAMED_MAX: usize = 3;
 /// Where the noise hides a loss of half of the speed, nothing can be said of places.
 const FLOOR_LEAST: f64 = 0.5;
 
+/// Where more than this share of the points are slow, it is hardly the medium.
+const MANY: f64 = 0.1;
+const SCATTERED: &str = "so many places at once are scattered data rather than a bad medium, as in the persistent cache of a shingled disk: \
+                         leave the drive alone for some hours and measure again";
+
 /// A point that was slow, or that holds a slow I/O.
 pub(super) struct Suspect {
     /// Its number.
@@ -154,8 +159,9 @@ impl WeakPlaces {
         let mut verdicts = Vec::new();
         if let weak @ 1.. = count(Finding::Weak) {
             let claim = format!("{} slow every time.", places(weak));
-            let verdict = Verdict::new(claim, Standing::Holds).problem();
-            verdicts.push(all(verdict, Finding::Weak));
+            let verdict = all(Verdict::new(claim, Standing::Holds).problem(), Finding::Weak);
+            let many = weak as f64 > MANY * self.points as f64;
+            verdicts.push(if many { verdict.caveat(SCATTERED) } else { verdict });
         }
         if let open @ 1.. = count(Finding::Undecided) {
             let claim = format!("{} slow every time.", places(open));
@@ -181,11 +187,8 @@ impl WeakPlaces {
                 .because(format!("{} points have no neighbours to speak of", self.points))
                 .caveat("more points would tell: --points 100"),
             Some(floor) if floor < FLOOR_LEAST => Verdict::new(claim, Standing::Undecided)
-                .because(format!(
-                    "the speeds scatter so much that only a place below {:.0} % of its neighbours' would stand out",
-                    floor.max(0.0) * 100.0
-                ))
-                .caveat("larger points scatter less: --bytes 64MiB"),
+                .because("the speeds scatter so much that a place of half the speed would not stand out")
+                .caveat("larger points scatter less, and so does a drive that nobody else uses: --bytes 64MiB"),
             Some(floor) => Verdict::new(claim, Standing::Holds).because(format!(
                 "the slowest point has {:.0} % of the speed that its neighbours lead to expect; below {:.0} % it would be weak",
                 self.least * 100.0,
