@@ -13,12 +13,13 @@ mod weak_places;
 use std::ops::Range;
 
 use likenew_core::drive::Kind;
+use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::units::{amount, rate};
+use likenew_core::units::{Nanos, amount, rate};
 use likenew_core::until::Until;
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_core::workload::{Stream, Workload};
@@ -133,7 +134,7 @@ impl Surface {
 
     fn probes(&self, span: u64) -> Workload {
         let SurfaceOptions { op, probes, probe_block, data, .. } = self.options;
-        let time = likenew_core::units::Nanos(self.options.time.0 * PROBES_TIMES);
+        let time = Nanos(self.options.time.0 * PROBES_TIMES);
         let until = Until { elapsed: Some(time), ..Until::ops(u64::from(probes)) };
         let place = Place::Uniform(Region::bytes(0..span));
         let stream = Stream::closed(op, probe_block as u32, place, 1, data);
@@ -247,9 +248,9 @@ impl Surface {
         span: u64,
     ) -> Option<Verdict> {
         let speeds = curve.summary()?;
-        let word = if self.options.op == Mix::Only(likenew_core::io::Op::Write) { "writes" } else { "reads" };
+        let word = if self.options.op == Mix::Only(Op::Write) { "writes" } else { "reads" };
         let access = access.map_or(String::new(), |access| {
-            format!("; an access takes {} on average", likenew_core::units::Nanos(access.mean_ns as u64))
+            format!("; an access takes {} on average", Nanos(access.mean_ns as u64))
         });
         let claim = format!(
             "It {word} at {} on average along its addresses, {} at the slowest and {} at the fastest{access}.",

@@ -99,13 +99,8 @@ impl Ends {
             );
             self.because_of_the_fall(verdict, arm)
         } else if self.ratio.high < 1.0 {
-            Verdict::new(
-                format!("The start {does} slower than the end, {first} against {last}."),
-                Standing::Holds,
-            )
-            .because("flash reads data slowly that was written long ago, where it has to try again, and the oldest is often at the start")
-            .caveat("addresses that hold nothing are answered without reading any flash, so an empty end looks fast as well")
-            .caveat("to tell: write the slow part again and read it once more; what was old is fast then")
+            let claim = format!("The start {does} slower than the end, {first} against {last}.");
+            because_of_age(Verdict::new(claim, Standing::Holds), op)
         } else {
             Verdict::new(format!("The start {does} as fast as the end."), Standing::Undecided)
                 .because(format!("the start has {first}, the end {last}"))
@@ -130,6 +125,17 @@ impl Ends {
             _ => verdict.because("it falls smoothly: no plateaus can be told apart"),
         }
     }
+}
+
+/// Reads alone can not tell old data at the start from nothing at the end.
+fn because_of_age(verdict: Verdict, op: Mix) -> Verdict {
+    if op == Mix::Only(Op::Write) {
+        return verdict;
+    }
+    verdict
+        .because("flash reads data slowly that was written long ago, where it has to try again, and the oldest is often at the start")
+        .caveat("addresses that hold nothing are answered without reading any flash, so an empty end looks fast as well")
+        .caveat("to tell: write the slow part again and read it once more; what was old is fast then")
 }
 
 /// Whether a stretch of the curve stays where it is: pieces of a slope are no plateaus.

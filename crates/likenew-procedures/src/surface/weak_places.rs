@@ -5,7 +5,7 @@ use std::ops::Range;
 use likenew_core::procedure::Evidence;
 use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
-use likenew_core::units::{amount, rate};
+use likenew_core::units::{Nanos, amount, rate};
 use likenew_core::verdict::{Standing, Verdict};
 use serde::Serialize;
 
@@ -213,7 +213,7 @@ impl WeakPlace {
             .neighbours_bytes_per_s
             .map_or(String::new(), |speed| format!(" where its neighbours lead to expect {}", rate(speed)));
         let again = self.again_bytes_per_s.map_or(String::new(), |speed| format!(", again {}", rate(speed)));
-        let slowest = likenew_core::units::Nanos(self.latency_ns_max);
+        let slowest = Nanos(self.latency_ns_max);
         format!("{place}: {}{neighbours}{again}; its slowest I/O took {slowest}", rate(self.bytes_per_s))
     }
 }
