@@ -38,6 +38,9 @@ pub struct Segment {
     /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
+    /// Whether the run was interrupted before this and went on with it, on a clock of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_break: bool,
     /// Before the first I/O.
     pub health_before: Health,
     /// After the last one.
@@ -228,6 +231,7 @@ impl SegmentRecorder {
             slowest: whole.slowest.sorted(),
             refused: whole.refused,
             samples: whole.samples,
+            after_break: false,
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
