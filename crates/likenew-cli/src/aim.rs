@@ -50,6 +50,11 @@ impl Aim {
         !matches!(self, Self::Real(_, Place::File { .. } | Place::Device { .. }))
     }
 
+    /// Whether it is free space, measured with own files.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Self::Real(_, Place::Folder { .. }))
+    }
+
     /// Bytes that a procedure may use.
     pub(crate) fn usable_bytes(&self) -> Result<u64, Failure> {
         Ok(match self {

@@ -9,3 +9,4 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;
+pub(crate) mod surface;

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Bench(command) => commands::bench::run(command),
+        Command::Surface(command) => commands::surface::run(command),
         Command::Fill(command) => commands::fill::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),

@@ -13,6 +13,7 @@ mod refusals;
 mod rows;
 pub mod run;
 mod series;
+pub mod surface;
 mod workloads;
 
 /// Of the intervals that are reported.
