@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use flate2::{Compress, Compression, FlushCompress};
+use flate2::{Compress, Compression, FlushCompress, Status};
 use rustix::fs::{Advice, FileType, Mode, OFlags, SeekFrom, Stat, fadvise, fstat, openat, seek};
 use rustix::io::Errno;
 
@@ -16,7 +16,7 @@ const UNIT: usize = 4096;
 /// What one piece came to, each as compressed length over length, `0 ..= 1`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// Each 4 KiB on their own, with DEFLATE at its fastest.
+    /// Each 4 KiB on their own, with zstd at level 1.
     pub in_units: f64,
     /// The whole piece of 64 KiB, with DEFLATE as zip uses it.
     pub zipped: f64,
@@ -24,35 +24,38 @@ pub struct Shares {
 
 /// Compresses pieces; holds what that needs.
 pub(super) struct Compressor {
-    fast: Compress,
-    usual: Compress,
+    unit: zstd::bulk::Compressor<'static>,
+    zip: Compress,
     out: Vec<u8>,
 }
 
 impl Compressor {
     pub(super) fn new() -> Self {
-        let with = |level| Compress::new(level, false);
+        let unit = zstd::bulk::Compressor::new(1).expect("there is a level 1");
         // Somewhat more than the longest stored form of a piece.
         let out = vec![0; PIECE + PIECE / 8];
-        Self { fast: with(Compression::fast()), usual: with(Compression::default()), out }
+        Self { unit, zip: Compress::new(Compression::default(), false), out }
     }
 
     /// What does not become shorter is stored as it is, so that no share exceeds 1.
     pub(super) fn shares(&mut self, piece: &[u8]) -> Shares {
         assert!(!piece.is_empty() && piece.len() <= PIECE, "a piece has 1 to {PIECE} bytes");
-        let units: usize =
-            piece.chunks(UNIT).map(|unit| compressed(&mut self.fast, unit, &mut self.out)).sum();
-        let whole = compressed(&mut self.usual, piece, &mut self.out);
+        let units: usize = piece.chunks(UNIT).map(|unit| self.compress_unit(unit).min(unit.len())).sum();
+        let whole = self.zip(piece).min(piece.len());
         let share = |bytes: usize| bytes as f64 / piece.len() as f64;
         Shares { in_units: share(units), zipped: share(whole) }
     }
-}
 
-fn compressed(with: &mut Compress, bytes: &[u8], out: &mut [u8]) -> usize {
-    with.reset();
-    let status = with.compress(bytes, out, FlushCompress::Finish);
-    assert!(matches!(status, Ok(flate2::Status::StreamEnd)), "the output has room for it: {status:?}");
-    bytes.len().min(with.total_out() as usize)
+    fn compress_unit(&mut self, unit: &[u8]) -> usize {
+        self.unit.compress_to_buffer(unit, self.out.as_mut_slice()).expect("the output has room for it")
+    }
+
+    fn zip(&mut self, piece: &[u8]) -> usize {
+        self.zip.reset();
+        let status = self.zip.compress(piece, &mut self.out, FlushCompress::Finish);
+        assert!(matches!(status, Ok(Status::StreamEnd)), "the output has room for it: {status:?}");
+        self.zip.total_out() as usize
+    }
 }
 
 /// Opens a file of the user's for reading, following no link and, where the system allows it, without leaving a trace in
