@@ -68,7 +68,8 @@ pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure>
         anstream::eprintln!("The run is kept in {}.", run.path().display());
     }
     let found = findings.found_problem();
-    if !evidence.segments.is_empty() {
+    // A plan may measure nothing: then what it says follows from its settings.
+    if !evidence.segments.is_empty() || matches!(end, Ok(End::Complete)) {
         output::put(vec![document(&evidence, findings, instrument)], &how.output)?;
     }
     let exit = said(end?, found);
