@@ -78,7 +78,7 @@ pub struct GroupScan {
     pub files: u64,
     /// Their bytes, without holes.
     pub bytes: u64,
-    /// Bytes of them that were read.
+    /// Bytes of them that were looked into.
     pub sampled_bytes: u64,
     /// What each piece that was read came to. Every byte of the group had the same chance to be in one.
     pub pieces: Vec<Shares>,
@@ -229,7 +229,8 @@ impl Sampler {
                 Ok(0) => {}
                 Ok(read) => {
                     let group = &mut self.scan.groups[index];
-                    group.sampled_bytes += read as u64;
+                    // Two spots of a small group may lie in one piece, and its bytes are there only once.
+                    group.sampled_bytes = group.bytes.min(group.sampled_bytes + read as u64);
                     group.pieces.push(compressor.shares(&piece[..read]));
                     sampled_bytes += read as u64;
                 }

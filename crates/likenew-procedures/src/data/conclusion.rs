@@ -191,6 +191,10 @@ fn at_high_speed(verdict: Verdict, curve: &Curve<'_>) -> Verdict {
     )
 }
 
+/// What would decide it.
+const MORE: &str =
+    "more passes, or longer ones, narrow that down: give --passes 10, or --span 8GiB --time 5s";
+
 fn open(curve: &Curve<'_>, ratio: Option<&Ratio>) -> Verdict {
     let claim = format!("Compressibility matters to {}.", curve.name());
     let verdict = Verdict::new(claim, Standing::Undecided);
@@ -205,6 +209,10 @@ fn open(curve: &Curve<'_>, ratio: Option<&Ratio>) -> Verdict {
             .caveat(
                 "more passes, or a longer time for each, narrow that down: give --passes 10 or --time 5s",
             ),
+        None if curve.steps[0].values().len() > 1 => verdict
+            .because(ends(curve))
+            .because("the passes scatter so widely that no ratio can be given")
+            .caveat(MORE),
         None => verdict
             .because(ends(curve))
             .because("it was measured once: nothing says how the next pass would differ")

@@ -34,7 +34,7 @@ pub struct FileType {
     pub files: u64,
     /// Their bytes, without holes.
     pub bytes: u64,
-    /// Bytes of them that were read.
+    /// Bytes of them that were looked into.
     pub sampled_bytes: u64,
     /// Pieces that were read.
     pub pieces: u64,
@@ -210,7 +210,7 @@ impl FileScan {
             let part = 100.0 * kind.bytes as f64 / self.bytes();
             let to =
                 kind.compresses_to.map_or("unknown".into(), |share| format!("{:.0} %", 100.0 * share.value));
-            format!("{} are {part:.0} % of the bytes and compress to {to}", kind.kind)
+            format!("{}: {part:.0} % of the bytes, compress to {to}", kind.kind)
         };
         kinds.iter().take(3).map(said).collect::<Vec<_>>().join("; ")
     }

@@ -48,14 +48,18 @@ impl Group {
             "programs and libraries",
             "databases and disk images",
             "source and text",
-            "other",
+            "other files",
         ][self as usize]
     }
 
-    /// By the end of a file's name; `None` where that says nothing.
-    pub(super) fn of_name(name: &[u8]) -> Option<Self> {
+    /// By the end of a file's name, and its size where two kinds share an ending; `None` where that says nothing.
+    pub(super) fn of_name(name: &[u8], bytes: u64) -> Option<Self> {
         let dot = name.iter().rposition(|byte| *byte == b'.').filter(|at| *at > 0)?;
         let ending = std::str::from_utf8(&name[dot + 1..]).ok()?.to_ascii_lowercase();
+        if ending == "ts" {
+            // TypeScript, or a transport stream: no film is that short, and hardly any source that long.
+            return Some(if bytes < 1 << 20 { Self::Text } else { Self::Video });
+        }
         let known = ENDINGS.iter().find(|(_, endings)| endings.split(' ').any(|known| known == ending));
         known.map(|(group, _)| *group)
     }
@@ -91,10 +95,7 @@ const ENDINGS: [(Group, &str); 8] = [
          sr2 dng orf rw2 raf pef srw x3f exr hdr tga",
     ),
     (Group::Music, "mp3 m4a aac ogg oga opus flac wav aif aiff wma ape wv mka mid midi alac dsf amr caf"),
-    (
-        Group::Video,
-        "mp4 m4v mkv webm avi mov mpg mpeg mpe m2ts mts ts wmv flv vob ogv 3gp 3g2 rm rmvb asf divx",
-    ),
+    (Group::Video, "mp4 m4v mkv webm avi mov mpg mpeg mpe m2ts mts wmv flv vob ogv 3gp 3g2 rm rmvb asf divx"),
     (
         Group::Archives,
         "zip gz tgz bz2 tbz2 xz txz zst tzst lz lz4 lzma br 7z rar tar cpio cab ar deb rpm apk jar war whl crate egg \
@@ -150,9 +151,11 @@ mod tests {
             ("no.", None),
             ("", None),
         ] {
-            assert_eq!(Group::of_name(name.as_bytes()), group, "{name}");
+            assert_eq!(Group::of_name(name.as_bytes(), 1), group, "{name}");
         }
-        assert_eq!(Group::of_name(b"x.\xff\xfe"), None);
+        assert_eq!(Group::of_name(b"x.\xff\xfe", 1), None);
+        assert_eq!(Group::of_name(b"main.ts", 9000), Some(Group::Text));
+        assert_eq!(Group::of_name(b"film.ts", 9 << 30), Some(Group::Video));
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
         let allocated = stat.st_blocks.cast_unsigned() * 512;
         let sparse = allocated < length;
         let bytes = if sparse { data_bytes(&path, length).unwrap_or(allocated) } else { length };
-        let group = Group::of_name(name).unwrap_or_else(|| group_of_content(&path, bytes));
+        let group = Group::of_name(name, bytes).unwrap_or_else(|| group_of_content(&path, bytes));
         let pile = &mut self.piles[group as usize];
         pile.files += 1;
         pile.spots.add(Seen { path, device, inode, sparse }, bytes);
