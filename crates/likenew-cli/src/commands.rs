@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod age;
 pub(crate) mod bench;
 pub(crate) mod drives;
 pub(crate) mod fill;
