@@ -211,6 +211,8 @@ impl Procedure for Age {
             let known = rows.iter().filter(|of| of.value(Phase::New).is_some());
             findings.tables.insert(name.into(), known.map(|of| of.row(self.rests())).collect());
         }
+        let intervals = comparisons.iter().chain(&applications).flat_map(Comparison::intervals);
+        findings.tables.insert("intervals".into(), intervals.collect());
         let pictures = [
             ("against_new", pictures::against_new(&comparisons)),
             ("random_writes", pictures::random_writes(&measured)),

@@ -4,7 +4,6 @@ use likenew_core::verdict::Row;
 use likenew_stats::interval::{Interval, mean_interval, ratio_interval};
 use likenew_stats::summary::{maximum, mean};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::phase::Phase;
 use crate::rows::row;
@@ -50,20 +49,33 @@ pub(super) struct Fall {
 }
 
 #[derive(Serialize)]
-struct Columns {
+struct DropRow {
     test: &'static str,
     unit: &'static str,
     new: Option<f64>,
     used: Option<f64>,
     drop_percent: Option<f64>,
-    new_low: Option<f64>,
-    new_high: Option<f64>,
-    used_low: Option<f64>,
-    used_high: Option<f64>,
     drop_percent_low: Option<f64>,
     drop_percent_high: Option<f64>,
     better: Better,
-    passes: usize,
+}
+
+#[derive(Serialize)]
+struct RestColumns {
+    rested: Option<f64>,
+    rested_drop_percent: Option<f64>,
+    rested_drop_percent_low: Option<f64>,
+    rested_drop_percent_high: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct IntervalRow {
+    test: &'static str,
+    phase: &'static str,
+    unit: &'static str,
+    value: f64,
+    value_low: Option<f64>,
+    value_high: Option<f64>,
 }
 
 impl Comparison {
@@ -105,38 +117,46 @@ impl Comparison {
         Some(Fall { percent: of(then / new), interval })
     }
 
-    /// As a row; with the columns of a rest if there was one.
+    /// Its row of the table of drops; with the columns of a rest if there was one.
     pub(super) fn row(&self, with_rest: bool) -> Row {
-        let (new, used) = (self.interval(Phase::New), self.interval(Phase::Used));
         let fall = self.fall(Phase::Used);
-        let fall_interval = fall.and_then(|fall| fall.interval);
-        let mut columns = row(Columns {
+        let interval = fall.and_then(|fall| fall.interval);
+        let mut columns = row(DropRow {
             test: self.test,
             unit: self.unit,
             new: self.value(Phase::New),
             used: self.value(Phase::Used),
             drop_percent: fall.map(|fall| fall.percent),
-            new_low: new.map(|of| of.low.max(0.0)),
-            new_high: new.map(|of| of.high),
-            used_low: used.map(|of| of.low.max(0.0)),
-            used_high: used.map(|of| of.high),
-            drop_percent_low: fall_interval.map(|of| of.low),
-            drop_percent_high: fall_interval.map(|of| of.high),
+            drop_percent_low: interval.map(|of| of.low),
+            drop_percent_high: interval.map(|of| of.high),
             better: self.better,
-            passes: self.of(Phase::Used).len().max(self.of(Phase::New).len()),
         });
         if with_rest {
-            let rested = self.interval(Phase::Rested);
             let fall = self.fall(Phase::Rested);
-            let after = [
-                ("rested", self.value(Phase::Rested)),
-                ("rested_low", rested.map(|of| of.low.max(0.0))),
-                ("rested_high", rested.map(|of| of.high)),
-                ("rested_drop_percent", fall.map(|fall| fall.percent)),
-            ];
-            columns.extend(after.map(|(key, value)| (key.to_owned(), Value::from(value))));
+            let interval = fall.and_then(|fall| fall.interval);
+            columns.extend(row(RestColumns {
+                rested: self.value(Phase::Rested),
+                rested_drop_percent: fall.map(|fall| fall.percent),
+                rested_drop_percent_low: interval.map(|of| of.low),
+                rested_drop_percent_high: interval.map(|of| of.high),
+            }));
         }
         columns
+    }
+
+    /// A row for each phase that was measured: the figure and its interval.
+    pub(super) fn intervals(&self) -> impl Iterator<Item = Row> {
+        Phase::ALL.into_iter().filter_map(|phase| {
+            let interval = self.interval(phase);
+            Some(row(IntervalRow {
+                test: self.test,
+                phase: phase.name(),
+                unit: self.unit,
+                value: self.value(phase)?,
+                value_low: interval.map(|of| of.low.max(0.0)),
+                value_high: interval.map(|of| of.high),
+            }))
+        })
     }
 }
 
@@ -178,5 +198,13 @@ mod tests {
         assert_eq!(comparison(Better::Higher, &[0.0], &[1.0]).fall(Phase::Used), None);
         let row = comparison(Better::Higher, &[100.0], &[]).row(true);
         assert!(row["used"].is_null() && row["drop_percent"].is_null() && row["rested"].is_null());
+    }
+
+    #[test]
+    fn a_figure_has_a_row_for_each_phase_that_was_measured() {
+        let rows: Vec<Row> = comparison(Better::Higher, &[99.0, 101.0], &[50.0]).intervals().collect();
+        assert_eq!(rows.len(), 2);
+        assert_eq!((&rows[0]["phase"], &rows[0]["value"]), (&"new".into(), &100.0.into()));
+        assert!(rows[0]["value_low"].as_f64().unwrap() < 99.0 && rows[1]["value_low"].is_null());
     }
 }

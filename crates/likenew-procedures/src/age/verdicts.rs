@@ -7,7 +7,7 @@ use likenew_core::units::{Nanos, amount, rate, three_digits};
 use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::Interval;
 
-use super::comparison::{Comparison, Fall};
+use super::comparison::{Better, Comparison, Fall};
 use super::phase::Phase;
 use super::recipe::{AGEING, Recipe};
 
@@ -80,6 +80,7 @@ pub(super) fn from_to(comparison: &Comparison) -> Option<String> {
         .iter()
         .fold((f64::INFINITY, 0.0f64), |(least, most), pass| (least.min(*pass), most.max(*pass)));
     if let [first, .., last] = passes
+        && comparison.better == Better::Higher
         && most > least * UNSTEADY_RATIO
     {
         text += &format!(
