@@ -11,6 +11,7 @@ mod verdicts;
 
 use likenew_core::io::DataClass;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
@@ -232,19 +233,22 @@ impl Age {
         else {
             unreachable!("the table has eight lines")
         };
-        let first = verdicts::change(writes, "Random writes").map(|verdict| {
+        let reads = verdicts::reads(random_reads, sequential_reads);
+        let kept = reads.as_ref().is_some_and(|reads| reads.standing == Standing::Holds);
+        let is_alone = evidence.geometry.clock == Clock::Virtual || kept;
+        let first = verdicts::change(writes, "Random writes", is_alone).map(|verdict| {
             let ageing = verdicts::ageing(&evidence.segments, self.options.recipe);
             let latencies = [mean, longest].into_iter().filter_map(verdicts::from_to);
             let verdict = latencies.chain(ageing).fold(verdict, Verdict::because);
             verdicts::not_known_new(&evidence.identity).into_iter().fold(verdict, Verdict::caveat)
         });
-        let score = verdicts::change(score, "The application score").map(|verdict| {
+        let score = verdicts::change(score, "The application score", is_alone).map(|verdict| {
             verdict.because("it is the geometric mean of eight mixes of I/O, and not the score of PCMark")
         });
         let others = [
-            verdicts::change(sequential, "Sequential writes"),
+            verdicts::change(sequential, "Sequential writes", is_alone),
             score,
-            verdicts::reads(random_reads, sequential_reads),
+            reads,
             verdicts::rest(writes, self.options.rest),
         ];
         first.into_iter().chain(others.into_iter().flatten()).collect()

@@ -239,18 +239,13 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
     let speed = |test: &str, key: &str| figure(test, key).map(|value| number(value / 1e6));
     let latency = |test: &str, key: &str| figure(test, key).map(milliseconds);
     let drop = |test: &str| {
-        let interval =
-            figure(test, "drop_percent_low").and_then(|low| Ok((low, figure(test, "drop_percent_high")?)));
-        let within =
-            interval.map_or_else(|_| String::new(), |(low, high)| format!(" ({low:.0} to {high:.0})"));
-        anyhow::Ok(format!("{:.0} %{within}", figure(test, "drop_percent")?))
+        let percent = |key: &str| figure(test, key).map(whole);
+        let interval = percent("drop_percent_low").and_then(|low| Ok((low, percent("drop_percent_high")?)));
+        let within = interval.map_or_else(|_| String::new(), |(low, high)| format!(" ({low} to {high})"));
+        anyhow::Ok(format!("{} %{within}", percent("drop_percent")?))
     };
-    let (writes, mean, longest, score) = (
-        "random writes",
-        "random writes, mean latency",
-        "random writes, longest latency",
-        "application score",
-    );
+    let (writes, mean, longest, score) =
+        ("random writes", "random write latency, mean", "random write latency, longest", "application score");
     Ok(vec![
         drive.into(),
         speed(writes, "new")?,
@@ -264,4 +259,9 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
         speed(score, "used")?,
         drop(score)?,
     ])
+}
+
+/// Without decimals, and without the sign of what rounds to zero.
+fn whole(value: f64) -> String {
+    format!("{:.0}", value.round() + 0.0)
 }

@@ -13,8 +13,7 @@ pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// Which way is better. A drop is always a change for the worse: of what should be high, the share that is lost, at most
 /// 100 %; of a latency, the share that is added, without bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Better {
     Higher,
     Lower,
@@ -57,7 +56,6 @@ struct DropRow {
     drop_percent: Option<f64>,
     drop_percent_low: Option<f64>,
     drop_percent_high: Option<f64>,
-    better: Better,
 }
 
 #[derive(Serialize)]
@@ -129,7 +127,6 @@ impl Comparison {
             drop_percent: fall.map(|fall| fall.percent),
             drop_percent_low: interval.map(|of| of.low),
             drop_percent_high: interval.map(|of| of.high),
-            better: self.better,
         });
         if with_rest {
             let fall = self.fall(Phase::Rested);

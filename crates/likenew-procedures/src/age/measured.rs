@@ -89,13 +89,13 @@ impl<'a> Measured<'a> {
             self.of_passes(writes, name, "ns", Better::Lower, summary, figure)
         };
         [
-            row("random writes, mean latency", Summary::Mean, |segment| {
+            row("random write latency, mean", Summary::Mean, |segment| {
                 segment.total_of(Op::Write).latency_ns_mean()
             }),
-            row("random writes, 99 % within", Summary::Mean, |segment| {
+            row("random write latency, 99 %", Summary::Mean, |segment| {
                 segment.latencies().quantile(0.99).0 as f64
             }),
-            row("random writes, longest latency", Summary::Longest, |segment| {
+            row("random write latency, longest", Summary::Longest, |segment| {
                 segment.latencies().max().0 as f64
             }),
         ]

@@ -37,14 +37,14 @@ impl Change {
     }
 }
 
-/// Whether a figure fell; `subject` begins the sentence.
-pub(super) fn change(comparison: &Comparison, subject: &str) -> Option<Verdict> {
+/// Whether a figure fell; `subject` begins the sentence. Age leaves reads alone, so where they did not surely stay as they
+/// were and others may use the drive, a fall is not surely one of age.
+pub(super) fn change(comparison: &Comparison, subject: &str, is_alone: bool) -> Option<Verdict> {
     let fall = comparison.fall(Phase::Used)?;
+    let fell = format!("{subject} fell by {} %.", three_digits(fall.percent));
     let verdict = match Change::of(&fall) {
-        Change::Fell => {
-            Verdict::new(format!("{subject} fell by {} %.", three_digits(fall.percent)), Standing::Holds)
-                .problem()
-        }
+        Change::Fell if is_alone => Verdict::new(fell, Standing::Holds).problem(),
+        Change::Fell => Verdict::new(fell, Standing::Undecided).caveat(DISTURBED),
         Change::Kept => Verdict::new(format!("{subject} did not fall."), Standing::Holds),
         Change::Open => {
             Verdict::new(format!("{subject} did not fall."), Standing::Undecided).caveat(open(&fall))
@@ -56,6 +56,9 @@ pub(super) fn change(comparison: &Comparison, subject: &str) -> Option<Verdict> 
     };
     Some(verdict.because(from_to(comparison)?))
 }
+
+const DISTURBED: &str = "reads, which age leaves alone, did not surely stay as they were either: something else may have used the drive \
+    meanwhile; measure again while nothing else does";
 
 /// What would decide it.
 fn open(fall: &Fall) -> String {
