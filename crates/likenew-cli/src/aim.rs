@@ -46,14 +46,14 @@ impl Aim {
         !matches!(self, Self::Simulated(_))
     }
 
+    /// Whether it is measured with own files.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Self::Real(_, Place::Folder { .. }))
+    }
+
     /// Whether a procedure may write to it.
     pub(crate) fn is_writable(&self) -> bool {
         !matches!(self, Self::Real(_, Place::File { .. } | Place::Device { .. }))
-    }
-
-    /// Whether it is free space, measured with own files.
-    pub(crate) fn is_folder(&self) -> bool {
-        matches!(self, Self::Real(_, Place::Folder { .. }))
     }
 
     /// What is known of a simulated drive.

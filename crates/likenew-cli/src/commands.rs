@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod age;
 pub(crate) mod bench;
 pub(crate) mod data;
 pub(crate) mod drives;

@@ -36,6 +36,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Bench(command) => commands::bench::run(command),
         Command::Surface(command) => commands::surface::run(command),
         Command::Fill(command) => commands::fill::run(command),
+        Command::Age(command) => commands::age::run(command),
         Command::Data(command) => commands::data::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),

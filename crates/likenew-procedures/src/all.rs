@@ -3,6 +3,7 @@
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Procedure};
 
+use crate::age::Age;
 use crate::bench::Bench;
 use crate::data::Data;
 use crate::fill::Fill;
@@ -14,6 +15,7 @@ pub const CARDS: &[&Card] = &[
     &crate::bench::CARD,
     &crate::surface::CARD,
     &crate::fill::CARD,
+    &crate::age::CARD,
     &crate::data::CARD,
     &crate::run::CARD,
 ];
@@ -30,6 +32,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
         "surface" => Ok(Box::new(Surface::from_options(&plan.options)?)),
         "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
+        "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {

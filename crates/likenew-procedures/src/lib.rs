@@ -3,6 +3,7 @@
 //! A procedure decides what to run next and what the evidence says. It never touches a drive, a clock or a file, so a
 //! run can be judged again from its folder alone.
 
+pub mod age;
 pub mod all;
 pub mod bench;
 pub mod data;

@@ -73,11 +73,6 @@ pub(super) fn milliseconds(ns: f64) -> String {
     number(ns / 1e6)
 }
 
-/// How much less the second is, in percent.
-pub(super) fn drop_percent(new: f64, used: f64) -> String {
-    format!("{:.0} %", (1.0 - used / new) * 100.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

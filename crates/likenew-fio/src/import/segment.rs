@@ -45,11 +45,9 @@ fn segment(
     let first = &group.streams[0].options;
     let lanes = first.count_or_one("numjobs")?;
     let mut workload = Workload {
-        name: group.name.clone(),
         lanes,
-        until: until(first, lanes)?,
         seed: first.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
-        streams: Vec::new(),
+        ..Workload::new(&group.name, until(first, lanes)?, Vec::new())
     };
     // What a rest reads from nowhere measures nothing.
     let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
@@ -110,6 +108,7 @@ impl Parts {
             seconds: Windows::new(1_000_000_000),
             gigabytes: Windows::new(1 << 30),
             slowest: Vec::new(),
+            samples: Vec::new(),
             refused: Vec::new(),
             health_before: Health::default(),
             health_after: Health::default(),
