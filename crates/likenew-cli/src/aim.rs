@@ -7,6 +7,7 @@ use likenew_core::procedure::Layout;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
 use likenew_sim::Spec;
+use likenew_sim::model::Model;
 
 use crate::arguments::{Carry, EngineName};
 use crate::exit::Failure;
@@ -53,6 +54,12 @@ impl Aim {
     /// Whether it is free space, measured with own files.
     pub(crate) fn is_folder(&self) -> bool {
         matches!(self, Self::Real(_, Place::Folder { .. }))
+    }
+
+    /// What is known of a simulated drive.
+    pub(crate) fn model(&self) -> Result<Option<Model>, Failure> {
+        let Self::Simulated(spec) = self else { return Ok(None) };
+        spec.model(read_file).map(Some).map_err(|error| Failure::Usage(error.to_string()))
     }
 
     /// Bytes that a procedure may use.

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod bench;
+pub(crate) mod data;
 pub(crate) mod drives;
 pub(crate) mod fill;
 pub(crate) mod import;

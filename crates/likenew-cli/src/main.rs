@@ -12,6 +12,7 @@ mod measure;
 mod output;
 mod progress;
 mod prompt;
+mod scanning;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Bench(command) => commands::bench::run(command),
         Command::Surface(command) => commands::surface::run(command),
         Command::Fill(command) => commands::fill::run(command),
+        Command::Data(command) => commands::data::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),

@@ -4,13 +4,19 @@ use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Procedure};
 
 use crate::bench::Bench;
+use crate::data::Data;
 use crate::fill::Fill;
 use crate::run::Run;
 use crate::surface::Surface;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
-pub const CARDS: [&Card; 4] =
-    [&crate::bench::CARD, &crate::surface::CARD, &crate::fill::CARD, &crate::run::CARD];
+pub const CARDS: &[&Card] = &[
+    &crate::bench::CARD,
+    &crate::surface::CARD,
+    &crate::fill::CARD,
+    &crate::data::CARD,
+    &crate::run::CARD,
+];
 
 /// The procedure a plan names, with its settings.
 ///
@@ -24,6 +30,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
         "surface" => Ok(Box::new(Surface::from_options(&plan.options)?)),
         "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
+        "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();

@@ -5,6 +5,7 @@
 
 pub mod all;
 pub mod bench;
+pub mod data;
 pub mod fill;
 mod options;
 pub mod precise;
