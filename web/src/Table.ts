@@ -117,9 +117,8 @@ export function cellOf(column: Column, row: Row): Cell {
   return { text, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
 }
 
-/** `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once, an interval that rounds to the value not at all. */
+/** `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once. */
 function withInterval(spelled: string, low: string, high: string): string {
-  if (spelled === low && spelled === high) return spelled;
   const unit = unitOf(spelled);
   const shared = !/\d/.test(unit) && unitOf(low) === unit && unitOf(high) === unit;
   const bare = (end: string) => (shared ? end.slice(0, end.length - unit.length) : end);

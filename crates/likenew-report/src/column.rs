@@ -95,7 +95,7 @@ impl Column {
         };
         let end = |key: &String| row.get(key).and_then(Value::as_f64).map(|value| self.spell(value, row));
         match self.interval.as_ref().map(|(low, high)| (end(low), end(high))) {
-            Some((Some(low), Some(high))) => with_interval(spelled, &low, &high),
+            Some((Some(low), Some(high))) => with_interval(&spelled, &low, &high),
             _ => spelled,
         }
     }
@@ -108,12 +108,9 @@ impl Column {
     }
 }
 
-/// `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once, an interval that rounds to the value not at all.
-fn with_interval(spelled: String, low: &str, high: &str) -> String {
-    if spelled == low && spelled == high {
-        return spelled;
-    }
-    let unit = unit_of(&spelled);
+/// `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once.
+fn with_interval(spelled: &str, low: &str, high: &str) -> String {
+    let unit = unit_of(spelled);
     let shared =
         !unit.contains(|c: char| c.is_ascii_digit()) && [low, high].iter().all(|end| unit_of(end) == unit);
     let bare = |end: &str| if shared { end[..end.len() - unit.len()].to_owned() } else { end.to_owned() };
