@@ -7,3 +7,4 @@ pub(crate) mod judge;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sim;
+pub(crate) mod sweep;

@@ -4,6 +4,7 @@ mod aim;
 mod arguments;
 mod commands;
 mod diagram;
+mod doublings;
 mod exit;
 mod follow;
 mod interrupt;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Bench(command) => commands::bench::run(command),
+        Command::Sweep(command) => commands::sweep::run(command),
         Command::Fill(command) => commands::fill::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),

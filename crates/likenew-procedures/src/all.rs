@@ -6,9 +6,11 @@ use likenew_core::procedure::{Card, Procedure};
 use crate::bench::Bench;
 use crate::fill::Fill;
 use crate::run::Run;
+use crate::sweep::Sweep;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
-pub const CARDS: [&Card; 3] = [&crate::bench::CARD, &crate::fill::CARD, &crate::run::CARD];
+pub const CARDS: [&Card; 4] =
+    [&crate::bench::CARD, &crate::sweep::CARD, &crate::fill::CARD, &crate::run::CARD];
 
 /// The procedure a plan names, with its settings.
 ///
@@ -20,6 +22,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     }
     match plan.procedure.as_str() {
         "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
+        "sweep" => Ok(Box::new(Sweep::from_options(&plan.options)?)),
         "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {

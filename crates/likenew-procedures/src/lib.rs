@@ -12,4 +12,5 @@ mod refusals;
 mod rows;
 pub mod run;
 mod series;
+pub mod sweep;
 mod workloads;
