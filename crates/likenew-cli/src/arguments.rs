@@ -98,13 +98,13 @@ pub(crate) struct Sweep {
     /// Bytes of address space to test [profile default: 1GiB, less where there is less]
     #[arg(long, alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// A pass of a cell ends after this time [profile default: 500ms]
+    /// A pass of a cell ends after this time [profile default: 300ms]
     #[arg(long, value_parser = parse_duration)]
     pub(crate) time: Option<Nanos>,
     /// Or when it has moved so many bytes, twice what its queue holds at least [profile default: 128MiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Times to measure every cell [profile default: 3]
+    /// Times to measure every cell [profile default: 5]
     #[arg(long)]
     pub(crate) passes: Option<u32>,
     /// Measure each cell again until its mean is known to this share, such as 2%

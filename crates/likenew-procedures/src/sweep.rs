@@ -10,6 +10,7 @@ mod peaks;
 mod pictures;
 mod preset;
 mod ratios;
+mod rounds;
 mod schedule;
 mod sweep_options;
 

@@ -28,6 +28,7 @@ fn options() -> SweepOptions {
         patterns: vec![Pattern::Random],
         span: SPAN,
         bytes: 1 << 20,
+        passes: 3,
         depths: vec![1, 4, 32],
         ..SweepOptions::default()
     }
@@ -64,9 +65,11 @@ fn findings(options: SweepOptions, speed: impl Fn(usize, &Workload) -> f64) -> F
 }
 
 fn verdict<'a>(findings: &'a Findings, words: &str) -> &'a Verdict {
-    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).unwrap_or_else(|| {
-        panic!("no verdict says \"{words}\": {:#?}", findings.verdicts)
-    })
+    findings
+        .verdicts
+        .iter()
+        .find(|verdict| verdict.claim.contains(words))
+        .unwrap_or_else(|| panic!("no verdict says \"{words}\": {:#?}", findings.verdicts))
 }
 
 fn cell<'a>(findings: &'a Findings, pattern: &str, op: &str, block: u64, depth: u64) -> &'a Row {
@@ -97,12 +100,19 @@ fn the_law_of_the_drive_comes_out() {
     assert_eq!((enough.standing, enough.estimate.as_ref().unwrap().value), (Standing::Holds, 262_144.0));
     let gains = verdict(&findings, "Random reads of 4 KiB gain from a deeper queue, up to depth 8.");
     let estimate = gains.estimate.as_ref().unwrap();
-    assert_eq!((gains.standing, estimate.low, estimate.value, estimate.high), (Standing::Holds, 8.0, 8.0, 8.0));
+    assert_eq!(
+        (gains.standing, estimate.low, estimate.value, estimate.high),
+        (Standing::Holds, 8.0, 8.0, 8.0)
+    );
     assert_eq!(standing(&findings, "Speed never falls"), Some(Standing::Holds));
     assert_eq!(standing(&findings, "The queue was as deep"), Some(Standing::Holds));
     assert_eq!(standing(&findings, "stayed as fast"), Some(Standing::Holds));
     let peak = &findings.verdicts[0];
-    assert!(peak.claim.starts_with("It reads at up to 39") && peak.claim.contains("(random, 1 MiB, depth"), "{}", peak.claim);
+    assert!(
+        peak.claim.starts_with("It reads at up to 39") && peak.claim.contains("(random, 1 MiB, depth"),
+        "{}",
+        peak.claim
+    );
     assert!(!findings.found_problem());
     let depths: Vec<f64> = findings.tables["depths"].iter().map(|row| number(row, "enough_depth")).collect();
     assert_eq!(depths, [8.0; 5]);
@@ -130,15 +140,18 @@ fn a_cliff_is_named_with_its_cell() {
     let growth = verdict(&findings, "Speed never falls");
     assert_eq!(growth.standing, Standing::Fails);
     assert_eq!(growth.because.len(), 1);
-    assert!(growth.because[0].starts_with("random writes of 64 KiB at depth 32 run at"), "{}", growth.because[0]);
+    assert!(
+        growth.because[0].starts_with("random writes of 64 KiB at depth 32 run at"),
+        "{}",
+        growth.because[0]
+    );
     assert!(!findings.found_problem(), "a cliff is how the drive was built");
 }
 
 #[test]
 fn a_dip_within_the_scatter_is_not_decided() {
-    let findings = findings(options(), |index, workload| {
-        law(workload, 8.0).min(500e6) * scatter(index, 20.0)
-    });
+    let findings =
+        findings(options(), |index, workload| law(workload, 8.0).min(500e6) * scatter(index, 20.0));
     assert_eq!(standing(&findings, "Speed never falls"), Some(Standing::Undecided));
 }
 
@@ -242,13 +255,17 @@ fn the_order_is_drawn_from_the_seed_or_as_listed() {
     };
     assert_ne!(forms(&rounds[1..16]), forms(&rounds[16..31]), "each round has an order of its own");
     let listed = of_seed(1, Order::Listed);
-    assert_eq!(listed[1..5], ["RND4K Q1 read #1", "RND4K Q4 read #1", "RND4K Q32 read #1", "RND16K Q1 read #1"]);
+    assert_eq!(
+        listed[1..5],
+        ["RND4K Q1 read #1", "RND4K Q4 read #1", "RND4K Q32 read #1", "RND16K Q1 read #1"]
+    );
     assert_eq!(listed, of_seed(2, Order::Listed));
 }
 
 #[test]
 fn precise_cells_are_done_early_and_others_are_named() {
-    let options = SweepOptions { precise: Some(Precise(0.02)), passes_max: 9, blocks: vec![Block(4096)], ..options() };
+    let options =
+        SweepOptions { precise: Some(Precise(0.02)), passes_max: 9, blocks: vec![Block(4096)], ..options() };
     let findings = findings(options, |index, workload| {
         law(workload, 8.0) * if depth(workload) == 4.0 { scatter(index, 30.0) } else { scatter(index, 0.5) }
     });
@@ -261,7 +278,8 @@ fn precise_cells_are_done_early_and_others_are_named() {
 
 #[test]
 fn a_rehearsal_counts_on_every_pass_that_may_be_needed() {
-    let sweep = sweep(SweepOptions { ops: vec![WRITES], precise: Some(Precise(0.02)), passes_max: 7, ..options() });
+    let sweep =
+        sweep(SweepOptions { ops: vec![WRITES], precise: Some(Precise(0.02)), passes_max: 7, ..options() });
     let rehearsal = Rehearsal::of(&sweep, &evidence(SPAN, true)).unwrap();
     assert_eq!((rehearsal.workloads.len(), rehearsal.ends), (1 + 15 * 7, true));
 }
@@ -274,13 +292,20 @@ fn what_does_not_fit_the_drive_is_left_out_and_said() {
     let blocks = [512, 4096, 12 << 10, 8 << 20, 128 << 20].map(Block).to_vec();
     let sweep = sweep(SweepOptions { blocks, depths: vec![1, 16], passes: 1, ..options() });
     let findings = play(&sweep, evidence, |_, workload| steady(law(workload, 8.0)));
-    let measured: Vec<(f64, f64)> =
-        findings.tables["matrix"].iter().map(|row| (number(row, "block_bytes"), number(row, "depth"))).collect();
+    let measured: Vec<(f64, f64)> = findings.tables["matrix"]
+        .iter()
+        .map(|row| (number(row, "block_bytes"), number(row, "depth")))
+        .collect();
     assert_eq!(measured, [(4096.0, 1.0), (4096.0, 16.0), (f64::from(8 << 20), 1.0)]);
     let verdict = verdict(&findings, "Every cell that was asked for was measured");
     assert_eq!(verdict.standing, Standing::Fails);
     let said = verdict.because.join("\n");
-    for words in ["512 B: not a multiple", "12 KiB: does not divide", "8 MiB at depth 16: the queue", "128 MiB: more than the span"] {
+    for words in [
+        "512 B: not a multiple",
+        "12 KiB: does not divide",
+        "8 MiB at depth 16: the queue",
+        "128 MiB: more than the span",
+    ] {
         assert!(said.contains(words), "{said}");
     }
 }
@@ -402,7 +427,9 @@ fn nonsense_settings_are_refused_by_name() {
     }
     assert!(sweep(options()).next(&evidence(SPAN / 2, true)).unwrap_err().contains("--span"));
     assert!(Sweep::from_options(&toml::from_str("block = ['4k']").unwrap()).err().unwrap().contains("block"));
-    for (text, word) in [("blocks = ['0']", "block"), ("patterns = ['up']", "pattern"), ("precise = '0%'", "precision")] {
+    for (text, word) in
+        [("blocks = ['0']", "block"), ("patterns = ['up']", "pattern"), ("precise = '0%'", "precision")]
+    {
         assert!(Sweep::from_options(&toml::from_str(text).unwrap()).err().unwrap().contains(word), "{text}");
     }
 }

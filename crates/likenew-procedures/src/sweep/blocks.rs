@@ -102,15 +102,13 @@ pub(super) fn growth(matrix: &Matrix<'_>) -> Option<Verdict> {
         )));
     }
     if sure.is_empty() {
-        let verdict = name(Verdict::new(claim, Standing::Undecided), &unsure);
-        return Some(verdict.caveat(MORE_PASSES));
+        let open = format!("{} of {comparisons} comparisons at equal depth do not decide it", unsure.len());
+        let verdict = Verdict::new(claim, Standing::Undecided).because(open);
+        // Of those that look no slower, one is enough to name.
+        let slower = unsure.iter().filter(|dip| dip.ratio.value < 1.0 - DIFFERENCE).count();
+        return Some(name(verdict, &unsure[..slower.max(1)]).caveat(MORE_PASSES));
     }
-    let verdict = name(Verdict::new(claim, Standing::Fails), &sure);
-    let looks_slow = unsure.iter().filter(|dip| dip.ratio.value < 1.0 - DIFFERENCE).count();
-    Some(match looks_slow {
-        0 => verdict,
-        more => verdict.caveat(format!("{more} more may be dips, which more passes would decide")),
-    })
+    Some(name(Verdict::new(claim, Standing::Fails), &sure))
 }
 
 /// The dips in sentences, the deepest first.

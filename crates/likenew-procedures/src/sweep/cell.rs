@@ -6,7 +6,7 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
 use likenew_core::region::Region;
-use likenew_core::units::{Nanos, amount, exact_size};
+use likenew_core::units::{Nanos, amount, exact_size, three_digits};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
@@ -103,6 +103,22 @@ pub(super) fn noun(op: Mix) -> String {
     }
 }
 
+/// A number of I/Os for people: three digits, or all of them with commas between thousands, as tables have them.
+pub(super) fn count(number: f64) -> String {
+    if number < 100.0 {
+        return three_digits(number);
+    }
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && digits.len() > 4 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `Random`, at the start of a sentence.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -130,6 +146,12 @@ mod tests {
         }
         assert_eq!(cell(Pattern::Random, 4096, 32).to_string(), "RND4K Q32 read");
         assert_eq!(cell(Pattern::Random, 4096, 32).describe(), "random reads of 4 KiB at depth 32");
+    }
+
+    #[test]
+    fn counts_are_grouped_like_those_of_tables() {
+        let spelled = [3.0, 99.9, 1234.4, 49_966.0, 1_234_567.0].map(count);
+        assert_eq!(spelled, ["3.00", "99.9", "1234", "49,966", "1,234,567"]);
     }
 
     #[test]

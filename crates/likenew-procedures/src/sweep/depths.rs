@@ -4,7 +4,7 @@ use likenew_core::units::{amount, three_digits};
 use likenew_core::verdict::{Standing, Verdict};
 use serde::Serialize;
 
-use super::cell::{capital, noun};
+use super::cell::{capital, count, noun};
 use super::measured::{CellColumns, Matrix, MeasuredCell, Ratio};
 use super::sweep_options::Pattern;
 use super::{CONFIDENCE, DIFFERENCE, MORE_PASSES};
@@ -25,8 +25,10 @@ struct Family<'b, 'a> {
 
 #[derive(Serialize)]
 pub(super) struct DepthRow {
-    #[serde(flatten)]
-    cell: CellColumns,
+    pattern: String,
+    op: String,
+    block_bytes: u32,
+    data: Option<String>,
     enough_depth: u32,
     enough_depth_low: u32,
     enough_depth_high: u32,
@@ -67,8 +69,12 @@ impl<'b, 'a> Family<'b, 'a> {
 
     fn row(&self) -> DepthRow {
         let (shallow, deep) = (self.cells[0], self.cells[self.cells.len() - 1]);
+        let CellColumns { pattern, op, block_bytes, data, .. } = deep.columns();
         DepthRow {
-            cell: deep.columns(),
+            pattern,
+            op,
+            block_bytes,
+            data,
             enough_depth: self.depth(self.enough),
             enough_depth_low: self.depth(self.range.0),
             enough_depth_high: self.depth(self.range.1),
@@ -85,22 +91,19 @@ impl<'b, 'a> Family<'b, 'a> {
             noun(shallow.cell.op),
             amount(u64::from(form.block))
         ));
-        let iops = |at: usize| three_digits(self.cells[at].iops());
         let (enough, deepest) = (self.enough, self.cells.len() - 1);
-        let times = self.cells[enough].speed() / shallow.speed().max(f64::MIN_POSITIVE);
-        let evidence = format!(
-            "{} IOPS at depth {}, {} at depth {} ({} times as many), {} at depth {}",
-            iops(0),
-            self.depth(0),
-            iops(enough),
-            self.depth(enough),
-            three_digits(times),
-            iops(deepest),
-            self.depth(deepest)
-        );
+        let say = |at: usize| {
+            let times = self.cells[at].speed() / shallow.speed().max(f64::MIN_POSITIVE);
+            let times =
+                if at == 0 { String::new() } else { format!(" ({} times as many)", three_digits(times)) };
+            format!("{} IOPS at depth {}{times}", count(self.cells[at].iops()), self.depth(at))
+        };
+        let mut places = vec![0, enough, deepest];
+        places.dedup();
+        let evidence = places.into_iter().map(say).collect::<Vec<_>>().join(", ");
         let estimate = |verdict: Verdict| {
             let at = |place: usize| f64::from(self.depth(place));
-            verdict.estimate(at(enough), at(self.range.0), at(self.range.1), "I/Os in flight")
+            verdict.estimate(at(enough), at(self.range.0), at(self.range.1), "1")
         };
         let general = format!("{what} gain from a deeper queue.");
         match self.gains {

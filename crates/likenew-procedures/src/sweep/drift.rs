@@ -5,7 +5,7 @@ use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::{Interval, mean_interval};
 use likenew_stats::summary::mean;
 
-use super::cell::{capital, noun};
+use super::cell::noun;
 use super::measured::{Matrix, MeasuredCell};
 use super::{CONFIDENCE, DIFFERENCE};
 
@@ -45,10 +45,14 @@ impl Drift {
     }
 
     fn say(&self) -> String {
-        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let percent = |ratio: f64| match (ratio - 1.0) * 100.0 {
+            // Nobody wants to read −0.0.
+            change if change.abs() < 0.05 => "0".to_owned(),
+            change => format!("{change:+.1}"),
+        };
         format!(
-            "{} of the last round were {:+.1} % as fast as those of the first ({:+.1} to {:+.1} %, {} cells)",
-            capital(&noun(self.op)),
+            "{}, last round over first: {} % ({} to {} %, {} cells)",
+            noun(self.op),
             percent(self.ratio),
             percent(self.interval.low),
             percent(self.interval.high),

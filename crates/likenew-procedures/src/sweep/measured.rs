@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::CONFIDENCE;
 use super::cell::{Cell, Form};
+use super::rounds::without_rounds;
 use super::schedule::{Schedule, is_whole};
 use super::sweep_options::{Pattern, SweepOptions};
 use crate::rows::LatencyColumns;
@@ -31,6 +32,8 @@ pub(super) struct MeasuredCell<'a> {
     pub(super) segments: Vec<&'a Segment>,
     /// Bytes a second of each pass.
     pub(super) speeds: Vec<f64>,
+    /// The same without what all cells of its operation have in common in each round.
+    apart: Vec<f64>,
     pub(super) interval: Option<Interval>,
     /// What came of the precision that was asked for.
     pub(super) precision: Option<Precision>,
@@ -62,7 +65,13 @@ impl<'a> Matrix<'a> {
             let segments: Vec<&Segment> = of_cell.collect();
             (!segments.is_empty()).then(|| MeasuredCell::new(cell, segments, goal.as_ref(), writable))
         });
-        Self { cells: cells.collect(), goal, passes: options.passes as usize }
+        let mut cells: Vec<MeasuredCell<'_>> = cells.collect();
+        for of_stage in cells.chunk_by_mut(|a, b| a.is_of_one_stage_with(b)) {
+            let speeds: Vec<&[f64]> = of_stage.iter().map(|one| &one.speeds[..]).collect();
+            let apart = without_rounds(&speeds);
+            of_stage.iter_mut().zip(apart).for_each(|(one, apart)| one.apart = apart);
+        }
+        Self { cells, goal, passes: options.passes as usize }
     }
 
     /// The operations, in the order of the matrix.
@@ -120,11 +129,11 @@ impl<'a> Matrix<'a> {
 /// What a cell is, at the start of every row.
 #[derive(Clone, Serialize)]
 pub(super) struct CellColumns {
-    pattern: String,
-    op: String,
-    block_bytes: u32,
-    depth: u32,
-    data: Option<String>,
+    pub(super) pattern: String,
+    pub(super) op: String,
+    pub(super) block_bytes: u32,
+    pub(super) depth: u32,
+    pub(super) data: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -176,7 +185,7 @@ impl<'a> MeasuredCell<'a> {
             Some(Precision::Reached(interval) | Precision::Unreachable(interval)) => Some(interval),
             Some(Precision::More) | None => mean_interval(&speeds, CONFIDENCE),
         };
-        Self { cell, segments, speeds, interval, precision, total, known_data }
+        Self { cell, segments, apart: speeds.clone(), speeds, interval, precision, total, known_data }
     }
 
     /// Mean of the passes, in bytes a second.
@@ -190,13 +199,21 @@ impl<'a> MeasuredCell<'a> {
         mean(&passes).expect("a measured cell has a pass")
     }
 
+    /// Whether both were measured in the same rounds.
+    fn is_of_one_stage_with(&self, other: &Self) -> bool {
+        self.cell.op == other.cell.op && self.cell.data == other.cell.data
+    }
+
     /// This speed over that of another cell; `None` where either moved nothing.
     pub(super) fn over(&self, other: &Self, confidence: f64) -> Option<Ratio> {
         let (of, to) = (self.speed(), other.speed());
-        (of > 0.0 && to > 0.0).then(|| Ratio {
-            value: of / to,
-            interval: ratio_interval(&self.speeds, &other.speeds, confidence, 0),
-        })
+        let (passes, to_passes) = if self.is_of_one_stage_with(other) {
+            (&self.apart, &other.apart)
+        } else {
+            (&self.speeds, &other.speeds)
+        };
+        (of > 0.0 && to > 0.0)
+            .then(|| Ratio { value: of / to, interval: ratio_interval(passes, to_passes, confidence, 0) })
     }
 
     fn elapsed(&self) -> Nanos {

@@ -2,14 +2,13 @@
 
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::units::rate;
+use likenew_core::units::{amount, rate};
 use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::mean_interval;
 
 use super::CONFIDENCE;
-use super::cell::Cell;
+use super::cell::{Cell, count, noun};
 use super::measured::{Matrix, MeasuredCell};
-use likenew_core::units::amount;
 
 /// One verdict for each operation.
 pub(super) fn peaks(matrix: &Matrix<'_>) -> Vec<Verdict> {
@@ -35,7 +34,9 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Verdict> {
     let passes: Vec<f64> = busiest.segments.iter().map(|segment| segment.iops()).collect();
     if let Some(interval) = mean_interval(&passes, CONFIDENCE) {
         let (low, high) = (count(interval.low.max(0.0)), count(interval.high));
-        verdict = verdict.because(format!("the IOPS lie within {low} and {high}"));
+        if low != high {
+            verdict = verdict.because(format!("the IOPS lie within {low} and {high}"));
+        }
     }
     Some(match equals(fastest, cells) {
         Some(sentence) => verdict.because(sentence),
@@ -69,34 +70,6 @@ fn verb(op: Mix) -> String {
     match op {
         Mix::Only(Op::Read) => "reads".into(),
         Mix::Only(Op::Write) => "writes".into(),
-        other => format!("does {}", super::cell::noun(other)),
-    }
-}
-
-/// A number of I/Os for people.
-fn count(number: f64) -> String {
-    if number < 100.0 {
-        return likenew_core::units::three_digits(number);
-    }
-    let digits = format!("{number:.0}");
-    let from_right = |at: usize| digits.len() - at;
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && digits.len() > 4 && from_right(at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_grouped_like_those_of_tables() {
-        let spelled: Vec<String> = [3.0, 99.9, 1234.4, 49_966.0, 1_234_567.0].map(count).to_vec();
-        assert_eq!(spelled, ["3.00", "99.9", "1234", "49,966", "1,234,567"]);
+        other => format!("does {}", noun(other)),
     }
 }

@@ -5,6 +5,7 @@ use likenew_core::verdict::{Axis, Line, Series, Shape};
 
 use super::cell::noun;
 use super::measured::{Matrix, MeasuredCell, distinct};
+use super::sweep_options::Pattern;
 use crate::series::speed;
 
 /// Of more groups than this only the speed is drawn, and of more than twice as many only the first: every number stands
@@ -35,7 +36,12 @@ pub(super) fn pictures(matrix: &Matrix<'_>) -> Vec<(String, Series)> {
     add("heat", &heat);
     add("speed", &speed_over_block);
     if groups.len() <= GROUPS_MAX {
-        add("iops", &iops_over_block);
+        // I/Os a second are asked of random addresses, where there are any.
+        let any_random = matrix.patterns().contains(&Pattern::Random);
+        add("iops", &|group, what| {
+            let is_asked = !any_random || group[0].cell.form.pattern == Pattern::Random;
+            is_asked.then(|| iops_over_block(group, what))?
+        });
     }
     pictures
 }

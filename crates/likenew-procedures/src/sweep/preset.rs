@@ -44,6 +44,7 @@ impl Preset {
                 depths: vec![1, 32],
                 time: Nanos::from_millis(200),
                 bytes: 64 << 20,
+                passes: 3,
                 ..usual
             },
             Self::Atto => SweepOptions {
@@ -54,6 +55,7 @@ impl Preset {
                 span: 256 << 20,
                 time: Nanos::from_secs(1),
                 bytes: 256 << 20,
+                passes: 3,
                 order: Order::Listed,
                 ..usual
             },
@@ -67,6 +69,7 @@ impl Preset {
                 ops: vec![reads, Mix::Reads(70), writes],
                 blocks: doublings(9..=24),
                 depths: (0..=8).map(|power| 1 << power).collect(),
+                passes: 3,
                 ..usual
             },
         }
