@@ -43,7 +43,8 @@ impl<T: Double> FromStr for Doublings<T> {
     fn from_str(text: &str) -> Result<Self, String> {
         let value = |part: &str| part.trim().parse::<T>().map_err(|error| T::refusal(part, error));
         let Some((first, last)) = text.split_once("..") else { return Ok(Self(vec![value(text)?])) };
-        let (first, last) = (value(first)?, value(last)?);
+        let end = |part| value(part).map_err(|why| format!("the range \"{text}\": {why}"));
+        let (first, last) = (end(first)?, end(last)?);
         if last < first {
             return Err(format!("\"{text}\" ends before it begins"));
         }

@@ -42,8 +42,7 @@ const CONFIDENCE: f64 = 0.95;
 /// Less than this is no difference that anybody chooses a block or a depth for.
 const DIFFERENCE: f64 = 0.05;
 /// What would decide what the passes do not.
-const MORE_PASSES: &str =
-    "the passes scatter too much, or are too few, to be sure: give --passes 10 or --precise 2%";
+const MORE_PASSES: &str = "more passes would decide it: give --passes 10 or --precise 2%";
 
 /// The procedure.
 pub struct Sweep {

@@ -7,7 +7,7 @@ use likenew_stats::summary::mean;
 
 use super::cell::noun;
 use super::measured::{Matrix, MeasuredCell};
-use super::{CONFIDENCE, DIFFERENCE};
+use super::{CONFIDENCE, DIFFERENCE, MORE_PASSES};
 
 /// Fewer cells than this say little of all of them.
 const CELLS_MIN: usize = 4;
@@ -81,6 +81,6 @@ pub(super) fn drift(matrix: &Matrix<'_>) -> Option<Verdict> {
     Some(match standing {
         Standing::Holds => verdict,
         Standing::Fails => verdict.caveat("the sweep changed the drive while it measured it: the intervals of the cells hold that change, and endure or fill show it along the bytes written"),
-        Standing::Undecided => verdict.caveat("more passes would decide it: give --passes 10"),
+        Standing::Undecided => verdict.caveat(MORE_PASSES),
     })
 }

@@ -226,9 +226,10 @@ impl<'a> MeasuredCell<'a> {
         self.total.latency_ns_sum as f64 / self.elapsed().0.max(1) as f64
     }
 
-    /// I/Os of a pass, on average.
-    pub(super) fn ios_a_pass(&self) -> f64 {
-        self.total.ios as f64 / self.segments.len() as f64
+    /// The longest latency of each pass, over the time of all passes.
+    pub(super) fn longest_share(&self) -> f64 {
+        let longest = self.segments.iter().map(|segment| segment.latencies().max().0);
+        longest.sum::<u64>() as f64 / self.elapsed().0.max(1) as f64
     }
 
     /// `280 MB/s (random reads of 4 KiB at depth 32)`.
