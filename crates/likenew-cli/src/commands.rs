@@ -5,6 +5,7 @@ pub(crate) mod drives;
 pub(crate) mod fill;
 pub(crate) mod judge;
 pub(crate) mod report;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod sweep;

@@ -7,6 +7,7 @@ pub mod all;
 pub mod bench;
 pub mod fill;
 mod options;
+pub mod precise;
 pub mod profile;
 mod refusals;
 mod rows;
@@ -14,3 +15,6 @@ pub mod run;
 mod series;
 pub mod sweep;
 mod workloads;
+
+/// Of the intervals that are reported.
+pub(crate) const CONFIDENCE: f64 = 0.95;

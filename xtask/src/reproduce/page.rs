@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use likenew_core::verdict::Row;
+
 /// A figure that somebody printed of a new drive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Published {
@@ -35,6 +37,14 @@ pub(super) fn against(published: &[Published], simulated: &[Option<f64>]) -> Str
         writeln!(text, "{} {answer} |", row.cells()).expect("a string takes everything");
     }
     text
+}
+
+/// A number out of a row of findings.
+///
+/// # Panics
+/// When there is none under this name: procedures and pages are of one version.
+pub(super) fn figure(row: &Row, key: &str) -> f64 {
+    row.get(key).and_then(|value| value.as_f64()).unwrap_or_else(|| panic!("no number {key} in {row:?}"))
 }
 
 /// A table of ready cells.
