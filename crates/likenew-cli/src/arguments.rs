@@ -9,7 +9,7 @@ use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::fill::Repeat;
 use likenew_procedures::precise::Precise;
 use likenew_procedures::profile::Profile;
-use likenew_procedures::sweep::{Block, Order, Pattern, Precise, Preset};
+use likenew_procedures::sweep::{Block, Order, Pattern, Preset};
 
 use crate::doublings::Doublings;
 

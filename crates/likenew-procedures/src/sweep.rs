@@ -25,7 +25,7 @@ use measured::Matrix;
 use schedule::Schedule;
 
 pub use preset::Preset;
-pub use sweep_options::{Block, Order, Pattern, Precise, SPAN_STEP, SweepOptions};
+pub use sweep_options::{Block, Order, Pattern, SPAN_STEP, SweepOptions};
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -37,8 +37,6 @@ pub static CARD: Card = Card {
 
 /// The name of the workload that writes the span beforehand.
 const PREPARE: &str = "prepare";
-/// Of the intervals that are reported.
-const CONFIDENCE: f64 = 0.95;
 /// Less than this is no difference that anybody chooses a block or a depth for.
 const DIFFERENCE: f64 = 0.05;
 /// What would decide what the passes do not.

@@ -7,7 +7,8 @@ use likenew_core::verdict::{Standing, Verdict};
 use super::cell::{capital, noun};
 use super::measured::{Matrix, MeasuredCell, Ratio};
 use super::sweep_options::Pattern;
-use super::{CONFIDENCE, DIFFERENCE, MORE_PASSES};
+use super::{DIFFERENCE, MORE_PASSES};
+use crate::CONFIDENCE;
 
 /// What is called enough of the peak.
 const ENOUGH: f64 = 0.9;

@@ -119,6 +119,15 @@ pub(super) fn count(number: f64) -> String {
     text
 }
 
+/// A ratio for people: three digits, or two significant ones below a tenth.
+pub(super) fn times(ratio: f64) -> String {
+    if ratio >= 0.0995 || ratio <= 0.0 {
+        return three_digits(ratio);
+    }
+    let decimals = (1.0 - ratio.log10().floor()).min(9.0) as usize;
+    format!("{ratio:.decimals$}")
+}
+
 /// `Random`, at the start of a sentence.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -152,6 +161,13 @@ mod tests {
     fn counts_are_grouped_like_those_of_tables() {
         let spelled = [3.0, 99.9, 1234.4, 49_966.0, 1_234_567.0].map(count);
         assert_eq!(spelled, ["3.00", "99.9", "1234", "49,966", "1,234,567"]);
+    }
+
+    #[test]
+    fn small_ratios_keep_two_digits() {
+        let spelled = [2.0, 0.456, 0.0995, 0.0456, 0.00123, 0.0].map(times);
+        assert_eq!(spelled, ["2.00", "0.46", "0.10", "0.046", "0.0012", "0.00"]);
+        assert_eq!(times(1e-30), "0.000000000");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use likenew_stats::precise::Precision;
 
 use super::measured::{Matrix, MeasuredCell};
 use super::schedule::Schedule;
-use super::sweep_options::Precise;
+use crate::precise::Precise;
 
 /// So many cells are named; all stand in the matrix.
 const NAMED: usize = 6;

@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::cell::{capital, count, noun};
 use super::measured::{CellColumns, Matrix, MeasuredCell, Ratio};
 use super::sweep_options::Pattern;
-use super::{CONFIDENCE, DIFFERENCE, MORE_PASSES};
+use super::{DIFFERENCE, MORE_PASSES};
+use crate::CONFIDENCE;
 
 /// So many cells are named; all stand in the matrix.
 const NAMED: usize = 6;

@@ -7,7 +7,8 @@ use likenew_stats::summary::mean;
 
 use super::cell::noun;
 use super::measured::{Matrix, MeasuredCell};
-use super::{CONFIDENCE, DIFFERENCE, MORE_PASSES};
+use super::{DIFFERENCE, MORE_PASSES};
+use crate::CONFIDENCE;
 
 /// Fewer cells than this say little of all of them.
 const CELLS_MIN: usize = 4;

@@ -11,11 +11,11 @@ use likenew_stats::precise::{Goal, Precision, precision};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
-use super::CONFIDENCE;
 use super::cell::{Cell, Form};
 use super::rounds::without_rounds;
 use super::schedule::{Schedule, is_whole};
 use super::sweep_options::{Pattern, SweepOptions};
+use crate::CONFIDENCE;
 use crate::rows::LatencyColumns;
 
 /// The cells that have at least one pass.

@@ -6,9 +6,9 @@ use likenew_core::units::{amount, rate};
 use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::mean_interval;
 
-use super::CONFIDENCE;
 use super::cell::{Cell, count, noun};
 use super::measured::{Matrix, MeasuredCell};
+use crate::CONFIDENCE;
 
 /// One verdict for each operation.
 pub(super) fn peaks(matrix: &Matrix<'_>) -> Vec<Verdict> {

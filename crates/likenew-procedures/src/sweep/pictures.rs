@@ -8,9 +8,11 @@ use super::measured::{Matrix, MeasuredCell, distinct};
 use super::sweep_options::Pattern;
 use crate::series::speed;
 
-/// Of more groups than this only the speed is drawn, and of more than twice as many only the first: every number stands
-/// in the matrix.
+/// Of more groups than this each is drawn once, and of more than twice as many only the first: every number stands in the
+/// matrix.
 const GROUPS_MAX: usize = 4;
+/// More lines than this are no longer told apart.
+const LINES_MAX: usize = 5;
 
 type Group<'b, 'a> = Vec<&'b MeasuredCell<'a>>;
 
@@ -34,8 +36,12 @@ pub(super) fn pictures(matrix: &Matrix<'_>) -> Vec<(String, Series)> {
         }
     };
     add("heat", &heat);
-    add("speed", &speed_over_block);
-    if groups.len() <= GROUPS_MAX {
+    let many = groups.len() > GROUPS_MAX;
+    add("speed", &|group, what| {
+        let is_drawn = many && heat(group, what).is_some();
+        if is_drawn { None } else { speed_over_block(group, what) }
+    });
+    if !many {
         // I/Os a second are asked of random addresses, where there are any.
         let any_random = matrix.patterns().contains(&Pattern::Random);
         add("iops", &|group, what| {
@@ -92,7 +98,13 @@ fn iops_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
 fn over_block(group: &Group<'_, '_>, title: String, y: Axis, line: impl Fn(u32) -> Line) -> Option<Series> {
     let x = Axis::new("block size", "bytes").logarithmic();
     (blocks(group).len() > 1)
-        .then(|| Series::new(title, Shape::Line, x, y).lines(depths(group).into_iter().map(line)))
+        .then(|| Series::new(title, Shape::Line, x, y).lines(spread(&depths(group)).into_iter().map(line)))
+}
+
+/// The first, the last, and some evenly between.
+fn spread(depths: &[u32]) -> Vec<u32> {
+    let (count, last) = (depths.len().min(LINES_MAX), depths.len() - 1);
+    (0..count).map(|at| depths[at * last / (count - 1).max(1)]).collect()
 }
 
 /// A matrix of block and depth; none where either has one value only.
@@ -115,4 +127,16 @@ fn heat(group: &Group<'_, '_>, what: &str) -> Option<Series> {
         speed(),
     );
     Some(series.rows("depth").categories(names).lines(depths.into_iter().map(row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_lines_are_spread_over_many_depths() {
+        assert_eq!(spread(&[7]), [7]);
+        assert_eq!(spread(&[1, 4, 32]), [1, 4, 32]);
+        assert_eq!(spread(&[1, 2, 4, 8, 16, 32, 64, 128, 256]), [1, 4, 16, 64, 256]);
+    }
 }

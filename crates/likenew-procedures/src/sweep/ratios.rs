@@ -3,14 +3,15 @@
 
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::units::{amount, rate, three_digits};
+use likenew_core::units::{amount, rate};
 use likenew_core::verdict::{Standing, Verdict};
 use serde::Serialize;
 
-use super::cell::{Cell, Form, capital, noun};
+use super::cell::{Cell, Form, capital, noun, times};
 use super::measured::{CellColumns, Matrix, MeasuredCell, Ratio};
 use super::sweep_options::Pattern;
-use super::{CONFIDENCE, DIFFERENCE, MORE_PASSES};
+use super::{DIFFERENCE, MORE_PASSES};
+use crate::CONFIDENCE;
 
 /// Two cells that differ in one thing.
 struct Pair<'b, 'a> {
@@ -158,7 +159,7 @@ fn compare(
         "{} against {} at depth {depth}: {} times as fast",
         rate(pair.of.speed()),
         rate(pair.to.speed()),
-        three_digits(pair.ratio.value)
+        times(pair.ratio.value)
     ));
     if let Some(interval) = pair.ratio.interval {
         verdict = verdict.estimate(pair.ratio.value, interval.low.max(0.0), interval.high, "1");
@@ -169,7 +170,7 @@ fn compare(
         let say = |pair: &Pair<'_, '_>| {
             let form = pair.of.cell.form;
             let (size, depth) = (amount(u64::from(form.block)), form.depth);
-            format!("{} at {size} and depth {depth}", three_digits(pair.ratio.value))
+            format!("{} at {size} and depth {depth}", times(pair.ratio.value))
         };
         if let (Some(least), Some(most)) = (least, most) {
             verdict =

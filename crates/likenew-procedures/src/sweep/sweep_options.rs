@@ -10,6 +10,8 @@ use likenew_core::units::{Nanos, duration_text, exact_size, parse_size, size_tex
 use likenew_stats::precise::Goal;
 use serde::{Deserialize, Serialize};
 
+use crate::precise::Precise;
+
 /// The settings of a sweep. Every combination of the five lists is a cell of the matrix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -66,10 +68,6 @@ pub enum Order {
 /// Bytes of one I/O, from one byte to 1 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Block(pub u32);
-
-/// Half the width of an interval over its mean, spelled in percent: `2%`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Precise(pub f64);
 
 /// More cells than this are no sweep that anybody looks at.
 const CELLS_MAX: usize = 4096;
@@ -150,9 +148,7 @@ impl SweepOptions {
 
     /// How precisely each cell is wanted, if it is asked for.
     pub(super) fn goal(&self) -> Option<Goal> {
-        let Precise(share) = self.precise?;
-        let passes_min = (self.passes as usize).max(Goal::PASSES_MIN);
-        Some(Goal { share, passes_min, passes_max: self.passes_max as usize, ..Goal::default() })
+        self.precise.map(|precise| precise.goal(self.passes as usize, self.passes_max as usize))
     }
 }
 
@@ -225,29 +221,9 @@ impl FromStr for Block {
     }
 }
 
-impl fmt::Display for Precise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Rounded, as 7 % are 0.07 and a hundred times that is a little more than 7.
-        write!(f, "{}%", (self.0 * 1e8).round() / 1e6)
-    }
-}
-
-impl FromStr for Precise {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-        percent
-            .filter(|percent| (0.1..=50.0).contains(percent))
-            .map(|percent| Self(percent / 100.0))
-            .ok_or_else(|| format!("\"{text}\" is no precision: write 0.1% to 50%, such as 2%"))
-    }
-}
-
 serde_as_text!(Pattern);
 serde_as_text!(Order);
 serde_as_text!(Block);
-serde_as_text!(Precise);
 
 #[cfg(test)]
 mod tests {
@@ -268,7 +244,6 @@ mod tests {
         reads_back::<Pattern>(&["sequential", "random"], &["", "seq", "Random"]);
         reads_back::<Order>(&["listed", "shuffled"], &["", "sorted"]);
         reads_back::<Block>(&["512", "4KiB", "1GiB", "1"], &["0", "2GiB", "-4k", "4q"]);
-        reads_back::<Precise>(&["2%", "0.5%", "7%", "50%"], &["", "2", "0%", "-1%", "51%", "NaN%", "x%"]);
     }
 
     #[test]
