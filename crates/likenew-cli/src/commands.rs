@@ -12,3 +12,4 @@ pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod surface;
+pub(crate) mod sweep;

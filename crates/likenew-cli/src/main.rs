@@ -4,6 +4,7 @@ mod aim;
 mod arguments;
 mod commands;
 mod diagram;
+mod doublings;
 mod exit;
 mod export;
 mod follow;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Bench(command) => commands::bench::run(command),
+        Command::Sweep(command) => commands::sweep::run(command),
         Command::Surface(command) => commands::surface::run(command),
         Command::Fill(command) => commands::fill::run(command),
         Command::Age(command) => commands::age::run(command),

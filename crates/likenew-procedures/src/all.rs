@@ -9,10 +9,12 @@ use crate::data::Data;
 use crate::fill::Fill;
 use crate::run::Run;
 use crate::surface::Surface;
+use crate::sweep::Sweep;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
 pub const CARDS: &[&Card] = &[
     &crate::bench::CARD,
+    &crate::sweep::CARD,
     &crate::surface::CARD,
     &crate::fill::CARD,
     &crate::age::CARD,
@@ -30,6 +32,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     }
     match plan.procedure.as_str() {
         "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
+        "sweep" => Ok(Box::new(Sweep::from_options(&plan.options)?)),
         "surface" => Ok(Box::new(Surface::from_options(&plan.options)?)),
         "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
         "age" => Ok(Box::new(Age::from_options(&plan.options)?)),

@@ -6,7 +6,7 @@ mod curve;
 mod expected;
 pub mod files;
 
-use std::fmt;
+use crate::pattern::Pattern;
 
 use likenew_core::io::Op;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -31,37 +31,6 @@ pub static CARD: Card = Card {
     writes: "writes its span once, then once a pass of every write test at most; only own files in a folder",
     manual: include_str!("data.md"),
 };
-
-/// The order of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Pattern {
-    /// One after the other.
-    Sequential,
-    /// Uniformly random.
-    Random,
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-        })
-    }
-}
-
-impl std::str::FromStr for Pattern {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "sequential" => Ok(Self::Sequential),
-            "random" => Ok(Self::Random),
-            _ => Err(format!("\"{text}\" is no pattern: write sequential or random")),
-        }
-    }
-}
 
 /// How each step is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ pub mod bench;
 pub mod data;
 pub mod fill;
 mod options;
+pub mod pattern;
 pub mod precise;
 pub mod profile;
 mod refusals;
@@ -16,6 +17,7 @@ mod rows;
 pub mod run;
 mod series;
 pub mod surface;
+pub mod sweep;
 mod workloads;
 
 /// Of the intervals that are reported.

@@ -8,7 +8,8 @@ use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::data::files::{FileScan, FileType};
-use likenew_procedures::data::{Data, DataOptions, Pattern, Test};
+use likenew_procedures::data::{Data, DataOptions, Test};
+use likenew_procedures::pattern::Pattern;
 use support::{evidence, play, segment, standing, steady};
 
 const MIB: u64 = 1 << 20;

@@ -3,7 +3,8 @@
 use likenew_core::plan::Plan;
 use likenew_core::units::{Nanos, amount};
 use likenew_procedures::data::files::FileScan;
-use likenew_procedures::data::{DataOptions, PART_MIN, Pattern, Test};
+use likenew_procedures::data::{DataOptions, PART_MIN, Test};
+use likenew_procedures::pattern::Pattern;
 use likenew_real::scan::Request;
 
 use crate::aim::Aim;

@@ -33,6 +33,18 @@ fn every_report_keeps_to_the_schema() {
     for arguments in [
         &[&BENCH[..], &["-"]].concat()[..],
         &["bench", "sim:wd6400aaks", "--span", "64MiB", "--passes", "1", "--time", "1s", "--json", "-"],
+        &[
+            "sweep",
+            "sim:tiny-flash",
+            "--profile",
+            "quick",
+            "--span",
+            "64MiB",
+            "--bytes",
+            "1MiB",
+            "--json",
+            "-",
+        ],
         &["fill", "sim:tiny-flash", "--files", "20", "--json", "-"],
         &["run", "plan.toml", "--json", "-"],
     ] {

@@ -1,5 +1,6 @@
 //! What is run in which order.
 
+use crate::pattern::Pattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
@@ -14,7 +15,7 @@ use likenew_core::workload::{Stream, Workload};
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{DataOptions, PART_MIN, Pattern, Test};
+use super::{DataOptions, PART_MIN, Test};
 
 const PREPARE_BLOCK: u32 = 1 << 20;
 const PREPARE_DEPTH: u32 = 8;

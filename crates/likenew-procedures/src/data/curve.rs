@@ -1,12 +1,13 @@
 //! One operation of one test over all steps.
 
+use crate::pattern::Pattern;
 use likenew_core::io::Op;
 use likenew_stats::interval::{Interval, mean_interval};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
+use super::Test;
 use super::course::Pass;
-use super::{Pattern, Test};
 
 /// Of the intervals that are reported.
 pub(super) const CONFIDENCE: f64 = 0.95;

@@ -1,5 +1,6 @@
 //! What somebody's files can expect of a drive: the measured speed at what each kind of them compresses to.
 
+use crate::pattern::Pattern;
 use likenew_core::io::Op;
 use likenew_core::units::rate;
 use likenew_core::verdict::{Standing, Verdict};
@@ -7,7 +8,6 @@ use likenew_stats::interval::mean_interval;
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
-use super::Pattern;
 use super::curve::{CONFIDENCE, Curve};
 use super::files::{FileScan, Share, Weight};
 
