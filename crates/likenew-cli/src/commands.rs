@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod drives;
+pub(crate) mod endure;
 pub(crate) mod fill;
 pub(crate) mod judge;
 pub(crate) mod report;

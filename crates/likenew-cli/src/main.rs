@@ -33,6 +33,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Bench(command) => commands::bench::run(command),
         Command::Fill(command) => commands::fill::run(command),
+        Command::Endure(command) => commands::endure::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),

@@ -4,11 +4,13 @@ use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Procedure};
 
 use crate::bench::Bench;
+use crate::endure::Endure;
 use crate::fill::Fill;
 use crate::run::Run;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
-pub const CARDS: [&Card; 3] = [&crate::bench::CARD, &crate::fill::CARD, &crate::run::CARD];
+pub const CARDS: [&Card; 4] =
+    [&crate::bench::CARD, &crate::fill::CARD, &crate::endure::CARD, &crate::run::CARD];
 
 /// The procedure a plan names, with its settings.
 ///
@@ -21,6 +23,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     match plan.procedure.as_str() {
         "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
         "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
+        "endure" => Ok(Box::new(Endure::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();

@@ -5,6 +5,7 @@
 
 pub mod all;
 pub mod bench;
+pub mod endure;
 pub mod fill;
 mod options;
 pub mod profile;
