@@ -121,7 +121,6 @@ pub(super) fn measure_streams(
 ///
 /// # Errors
 /// The plan does not fit the drive, or the run could not be finished.
-#[expect(dead_code, reason = "the studies are about to be asked through it")]
 pub(super) fn ask(drive: &mut SimDrive, procedure: &str, options: toml::Table) -> anyhow::Result<Findings> {
     let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed: 1, options };
     let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
