@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use likenew_core::plan::Plan;
+use likenew_core::recorder::Stop;
 
 use crate::durable;
 use crate::error::ArchiveError;
@@ -115,14 +116,18 @@ impl Archive {
         Record::open(path)
     }
 
-    /// Reads a run folder and goes on writing it. What a kill left of a line is cut off.
+    /// Reads a run folder and goes on writing it. What a kill left of a line is cut off, and so are workloads at the end
+    /// that were stopped before their time: they are run again as a whole.
     ///
     /// # Errors
     /// As for [`Archive::open`], or somebody is writing it, or it may not be written.
     pub fn resume(path: &Path) -> Result<(Run, Record), ArchiveError> {
         let run = Run::reopen(path)?;
-        let record = Record::open(path)?;
-        run.cut_torn_line()?;
+        let mut record = Record::open(path)?;
+        while record.segments.last().is_some_and(|segment| segment.stop != Stop::Reached) {
+            record.segments.pop();
+        }
+        run.cut_after(record.segments.len())?;
         Ok((run, record))
     }
 }

@@ -63,16 +63,14 @@ impl Run {
         Ok(Self { path: path.to_owned(), segments, torn: false })
     }
 
-    /// Cuts off what follows the last whole line.
-    pub(crate) fn cut_torn_line(&self) -> Result<(), ArchiveError> {
+    /// Cuts off what follows so many whole lines.
+    pub(crate) fn cut_after(&self, lines: usize) -> Result<(), ArchiveError> {
         let file = self.path.join(SEGMENTS);
         let cut = || -> io::Result<()> {
             let mut reader = BufReader::new(File::open(&file)?);
             let (mut whole, mut line) = (0, Vec::new());
-            while reader.read_until(b'\n', &mut line)? > 0 {
-                if line.ends_with(b"\n") {
-                    whole += line.len() as u64;
-                }
+            for _ in 0..lines {
+                whole += reader.read_until(b'\n', &mut line)? as u64;
                 line.clear();
             }
             if whole < self.segments.metadata()?.len() {

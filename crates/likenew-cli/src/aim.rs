@@ -8,7 +8,7 @@ use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
 use likenew_sim::Spec;
 
-use crate::arguments::{EngineName, How};
+use crate::arguments::{Carry, EngineName};
 use crate::exit::Failure;
 use crate::prompt;
 
@@ -24,7 +24,7 @@ pub(crate) enum Aim {
 
 impl Aim {
     /// Tells targets apart and looks at them without changing anything.
-    pub(crate) fn take(target: &str, how: &How) -> Result<Self, Failure> {
+    pub(crate) fn take(target: &str, how: &Carry) -> Result<Self, Failure> {
         if target == "nop:" {
             return Ok(Self::Nop);
         }
@@ -80,7 +80,7 @@ impl Aim {
     }
 
     /// Removes what a killed run has left in a folder: asks where there is somebody to ask.
-    pub(crate) fn clear_leftover(&mut self, how: &How) -> Result<(), Failure> {
+    pub(crate) fn clear_leftover(&mut self, how: &Carry) -> Result<(), Failure> {
         let Self::Real(path, Place::Folder { leftover, .. }) = self else { return Ok(()) };
         let Some(leftover) = leftover.take() else { return Ok(()) };
         let what = describe(&leftover);
@@ -104,7 +104,7 @@ impl Aim {
     }
 
     /// Opens it.
-    pub(crate) fn open(&self, layout: Layout, how: &How) -> Result<Box<dyn Drive>, Failure> {
+    pub(crate) fn open(&self, layout: Layout, how: &Carry) -> Result<Box<dyn Drive>, Failure> {
         match self {
             Self::Simulated(spec) => open_simulated(spec),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),

@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_procedures::fill::Repeat;
+use likenew_procedures::precise::Precise;
 use likenew_procedures::profile::Profile;
 
 /// Tells you how far a drive has fallen from its first day, and why.
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Judges a run again from its folder, without the drive
     Judge(Judge),
+    /// Goes on with a run that was interrupted
+    Resume(Resume),
 }
 
 #[derive(Debug, Args)]
@@ -57,6 +61,12 @@ pub(crate) struct Bench {
     /// Times to repeat every test
     #[arg(long, default_value_t = 5)]
     pub(crate) passes: u32,
+    /// Instead, repeat every test in short passes until its mean is known to this share, such as 2%
+    #[arg(long, value_parser = text::<Precise>, value_name = "PERCENT")]
+    pub(crate) precise: Option<Precise>,
+    /// With --precise, repeat no test more often than this
+    #[arg(long, requires = "precise", default_value_t = 50)]
+    pub(crate) passes_max: u32,
     /// A pass ends after this time, or when it has moved as many bytes as the span has
     #[arg(long, default_value = "5s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
@@ -80,6 +90,21 @@ pub(crate) struct Fill {
     /// Bytes of each [default: the free space over the number of files]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) file_size: Option<u64>,
+    /// One file as large as the free space, or as --file-size, measured in parts
+    #[arg(long, conflicts_with = "files")]
+    pub(crate) one_file: bool,
+    /// Parts that the one file is measured in [default: as many as are 16MiB each, 1000 at most]
+    #[arg(long, requires = "one_file")]
+    pub(crate) parts: Option<u32>,
+    /// Where the first file begins on a simulated drive: what lies before is left as it is
+    #[arg(long, default_value = "0", value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) from: u64,
+    /// How often to write all of it: a number, or until-steady (until a pass is within 2 % of the one before; 10 at most)
+    #[arg(long, default_value = "1", value_parser = text::<Repeat>, value_name = "N|until-steady")]
+    pub(crate) passes: Repeat,
+    /// Read all of it in the end
+    #[arg(long)]
+    pub(crate) read_back: bool,
     /// Bytes of one write
     #[arg(long, default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block: u64,
@@ -222,6 +247,14 @@ pub(crate) struct Judge {
     pub(crate) output: Output,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The folder of a run that stopped before its end
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) how: Carry,
+}
+
 /// On what to measure.
 #[derive(Debug, Args)]
 pub(crate) struct On {
@@ -235,9 +268,37 @@ pub(crate) struct On {
     pub(crate) plan: bool,
 }
 
-/// How to measure and where the results go.
+/// How to measure, where the results go, and where the run is kept.
 #[derive(Debug, Args)]
 pub(crate) struct How {
+    #[command(flatten)]
+    pub(crate) carry: Carry,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+}
+
+impl std::ops::Deref for How {
+    type Target = Carry;
+
+    fn deref(&self) -> &Carry {
+        &self.carry
+    }
+}
+
+/// Where a run is kept.
+#[derive(Debug, Args)]
+pub(crate) struct Keep {
+    /// Where run folders are kept [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+    /// Keep no run folder
+    #[arg(long, conflicts_with_all = ["archive", "samples"])]
+    pub(crate) no_archive: bool,
+}
+
+/// How to measure and where the results go.
+#[derive(Debug, Args)]
+pub(crate) struct Carry {
     #[command(flatten)]
     pub(crate) output: Output,
     /// What carries the I/O of a real drive
@@ -249,12 +310,6 @@ pub(crate) struct How {
     /// Keep every single I/O in the run folder, as samples.parquet
     #[arg(long)]
     pub(crate) samples: bool,
-    /// Where run folders are kept [default: likenew/runs in the XDG data home]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) archive: Option<PathBuf>,
-    /// Keep no run folder
-    #[arg(long, conflicts_with_all = ["archive", "samples"])]
-    pub(crate) no_archive: bool,
     /// Answer yes to questions of convenience; never replaces consent
     #[arg(long)]
     pub(crate) yes: bool,

@@ -6,5 +6,6 @@ pub(crate) mod endure;
 pub(crate) mod fill;
 pub(crate) mod judge;
 pub(crate) mod report;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;

@@ -39,5 +39,6 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
+        Command::Resume(command) => commands::resume::run(&command),
     }
 }

@@ -20,7 +20,7 @@ use likenew_run::conduct::{End, conduct};
 use serde::Serialize;
 
 use crate::aim::Aim;
-use crate::arguments::How;
+use crate::arguments::{Carry, How};
 use crate::exit::{Exit, Failure};
 use crate::follow::Follow;
 use crate::progress::Progress;
@@ -49,15 +49,33 @@ pub(crate) fn print_plan(plan: &Plan) -> Result<Exit, Failure> {
 pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
-    let mut drive = aim.open(procedure.layout(), how)?;
+    let drive = aim.open(procedure.layout(), how)?;
     let instrument = instrument(&*drive, aim)?;
-    let mut evidence =
+    let evidence =
         Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
     check_first(&*procedure, &evidence, aim)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
     refuse_absurd(&rehearsal, &evidence)?;
     ask_about_wear(&rehearsal, aim, how)?;
-    let mut archive = archive(&evidence, &instrument, how)?;
+    let archive = archive(&evidence, &instrument, how)?;
+    carry_out(Measurement { drive, procedure, evidence, instrument, archive, rehearsal }, how)
+}
+
+/// Everything that a run needs to go on to its end.
+pub(crate) struct Measurement {
+    pub(crate) drive: Box<dyn Drive>,
+    pub(crate) procedure: Box<dyn Procedure>,
+    /// What was measured so far.
+    pub(crate) evidence: Evidence,
+    pub(crate) instrument: Instrument,
+    pub(crate) archive: Option<Run>,
+    /// What is still to come.
+    pub(crate) rehearsal: Rehearsal,
+}
+
+/// Runs what is to be run, judges, keeps and shows.
+pub(crate) fn carry_out(measurement: Measurement, how: &Carry) -> Result<Exit, Failure> {
+    let Measurement { mut drive, procedure, mut evidence, instrument, mut archive, rehearsal } = measurement;
     let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &rehearsal, how);
     // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back.
     drop(drive);
@@ -65,7 +83,11 @@ pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure>
     // What was measured is shown even where it could not be kept.
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     if let (Some(run), Ok(())) = (&archive, &kept) {
-        anstream::eprintln!("The run is kept in {}.", run.path().display());
+        let path = run.path().display();
+        anstream::eprintln!("The run is kept in {path}.");
+        if !matches!(end, Ok(End::Complete)) {
+            anstream::eprintln!("It stopped before its end; to go on with it: likenew resume {path}");
+        }
     }
     let found = findings.found_problem();
     if !evidence.segments.is_empty() {
@@ -83,7 +105,14 @@ pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Inst
         (Some(first), Some(last)) => last.ended.since(first.began),
         _ => Nanos::ZERO,
     };
-    Document::new(evidence.plan.clone(), evidence.identity.clone(), findings, instrument, written, elapsed)
+    let mut identity = evidence.identity.clone();
+    let breaks = evidence.segments.iter().filter(|segment| segment.after_break).count();
+    if breaks > 0 {
+        identity.caveats.push(format!(
+            "the run was interrupted and gone on with later ({breaks} times): between its parts the drive had a rest, and may have been used"
+        ));
+    }
+    Document::new(evidence.plan.clone(), identity, findings, instrument, written, elapsed)
 }
 
 /// A plan that does not fit is refused before anything is kept or measured.
@@ -101,7 +130,7 @@ fn follow(
     evidence: &mut Evidence,
     archive: Option<&mut Run>,
     rehearsal: &Rehearsal,
-    how: &How,
+    how: &Carry,
 ) -> Result<End, Failure> {
     let samples = match &archive {
         Some(run) if how.samples => Some(run.samples().map_err(anyhow::Error::new)?),
@@ -169,7 +198,7 @@ fn days(span: Nanos) -> String {
 }
 
 /// Flash wears: a great amount is written to a real drive only when somebody has agreed.
-fn ask_about_wear(rehearsal: &Rehearsal, aim: &Aim, how: &How) -> Result<(), Failure> {
+pub(crate) fn ask_about_wear(rehearsal: &Rehearsal, aim: &Aim, how: &Carry) -> Result<(), Failure> {
     let bytes = rehearsal.bytes_written;
     if !aim.is_real() || !aim.is_writable() || bytes <= WRITTEN_UNASKED || how.yes || matches!(aim, Aim::Nop)
     {
@@ -193,12 +222,12 @@ fn instrument(drive: &dyn Drive, aim: &Aim) -> Result<Instrument, Failure> {
 }
 
 fn archive(evidence: &Evidence, instrument: &Instrument, how: &How) -> Result<Option<Run>, Failure> {
-    if how.no_archive {
+    if how.keep.no_archive {
         return Ok(None);
     }
     let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
     let machine = Machine::new(likenew_real::clock::wall_date(), identity, geometry, instrument.clone());
-    let archive = Archive::new(archive_root(how.archive.as_deref())?);
+    let archive = Archive::new(archive_root(how.keep.archive.as_deref())?);
     Ok(Some(archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?))
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
 use crate::target::{Geometry, Target};
+use crate::units::Nanos;
 
 /// What a workload needs of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,10 @@ pub trait Drive {
     /// # Errors
     /// The lab failed.
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault>;
+
+    /// Its clock reads `now` from here on, which is not before what it reads: an interrupted run goes on where it stopped.
+    /// A virtual clock moves by being waited for alone, so that a drive that has one does nothing.
+    fn go_on_at(&mut self, _now: Nanos) {}
 
     /// A simulated drive's own books.
     fn accounting(&self) -> Option<Accounting> {

@@ -35,6 +35,9 @@ pub struct Segment {
     pub slowest: Vec<Sample>,
     /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted in the tallies.
     pub refused: Vec<Sample>,
+    /// Whether the run was interrupted before this and went on with it, on a clock of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_break: bool,
     /// Before the first I/O.
     pub health_before: Health,
     /// After the last one.
@@ -211,6 +214,7 @@ impl SegmentRecorder {
             gigabytes: whole.gigabytes,
             slowest: whole.slowest.sorted(),
             refused: whole.refused,
+            after_break: false,
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,

@@ -12,17 +12,18 @@ use likenew_core::units::{Nanos, amount, duration_text, rate, size_text};
 use likenew_core::until::Until;
 use likenew_core::verdict::{Findings, Line, Series, Shape, Standing, Verdict};
 use likenew_core::workload::{Stream, Workload};
-use likenew_stats::interval::mean_interval;
+use likenew_stats::precise::{Goal, Precision, precision};
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 
 use crate::options::options;
+use crate::precise::{self, Precise};
 use crate::profile::{Profile, Test};
 use crate::refusals::refusals;
 use crate::rows::row;
 use crate::series::{axis, speed};
 use crate::workloads::prepare;
-use result_line::{CONFIDENCE, ResultLine};
+use result_line::ResultLine;
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -45,6 +46,11 @@ pub struct BenchOptions {
     pub span: u64,
     /// Times that every test is repeated.
     pub passes: u32,
+    /// Instead, every test is repeated until its mean is known to this share, in passes that are shorter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precise: Option<Precise>,
+    /// But not more often than this.
+    pub passes_max: u32,
     /// A pass ends after this much time, or once it has moved as many bytes as the span has.
     #[serde(with = "duration_text")]
     pub time: Nanos,
@@ -63,6 +69,8 @@ impl Default for BenchOptions {
             ops: vec![Mix::Only(Op::Read), Mix::Only(Op::Write)],
             span: 1 << 30,
             passes: 5,
+            precise: None,
+            passes_max: Goal::PASSES_MAX as u32,
             time: Nanos::from_secs(5),
             interval: Nanos::ZERO,
             data: DataClass::Random,
@@ -97,6 +105,9 @@ impl Bench {
         if options.passes == 0 || options.passes > 1000 {
             return Err(format!("passes = {} is not in 1..1000", options.passes));
         }
+        if options.precise.is_some() && !(options.passes..=1000).contains(&options.passes_max) {
+            return Err(format!("passes_max = {} is not in {}..1000", options.passes_max, options.passes));
+        }
         if options.time < Nanos::from_millis(1) || options.time > Nanos::from_secs(86_400) {
             return Err(format!("time = {} is not in 1ms..24h", options.time));
         }
@@ -116,53 +127,72 @@ impl Bench {
         self.options.ops.iter().any(|op| op.writes())
     }
 
-    /// Everything it would run on this drive, in order.
-    fn workloads(&self, evidence: &Evidence) -> Vec<Workload> {
-        let mut workloads = Vec::new();
-        if evidence.geometry.writable {
-            workloads.push(prepare(self.options.span, self.options.span, self.options.data));
-        }
-        for op in &self.options.ops {
-            for test in self.options.profile.tests() {
-                for pass in 1..=self.options.passes {
-                    if self.options.interval > Nanos::ZERO {
-                        workloads.push(Workload::rest(self.options.interval));
-                    }
-                    workloads.push(self.pass(test, *op, pass));
-                }
-            }
-        }
-        for (index, workload) in workloads.iter_mut().enumerate() {
-            workload.seed = evidence.plan.seed_of(index);
-        }
-        workloads
+    /// The lines of the table, in order.
+    fn tests(&self) -> impl Iterator<Item = (Mix, &'static Test)> {
+        self.options
+            .ops
+            .iter()
+            .flat_map(|op| self.options.profile.tests().iter().map(move |test| (*op, test)))
     }
 
-    fn pass(&self, test: &Test, op: Mix, pass: u32) -> Workload {
-        let region = Region::bytes(0..self.options.span);
-        let place = if test.random { Place::Uniform(region) } else { Place::Forward(region) };
-        let stream = Stream::closed(op, test.block, place, test.depth, self.options.data);
-        let until = Until { elapsed: Some(self.options.time), bytes: Some(self.options.span), ops: None };
-        let name = format!("{test} {op} {pass}/{}", self.options.passes);
+    /// How precisely each mean is wanted, if that was asked for.
+    fn goal(&self) -> Option<Goal> {
+        let BenchOptions { precise, passes, passes_max, .. } = &self.options;
+        precise.map(|precise| precise.goal(*passes as usize, *passes_max as usize))
+    }
+
+    fn is_enough(&self, speeds: &[f64]) -> bool {
+        match self.goal() {
+            None => speeds.len() >= self.options.passes as usize,
+            Some(goal) => speeds.len() >= goal.passes_min && precision(speeds, &goal) != Precision::More,
+        }
+    }
+
+    /// The next pass of a test after so many. Passes that are repeated until they agree are short, and go through the
+    /// span piece by piece.
+    fn pass(&self, test: &Test, op: Mix, done: usize) -> Workload {
+        let BenchOptions { span, time, passes, data, .. } = self.options;
+        let (piece, time, name) = match self.options.precise {
+            None => (span, time, format!("{test} {op} {}/{passes}", done + 1)),
+            Some(_) => (piece(span), Nanos(time.0 / PIECE_TIME_PART), format!("{test} {op} #{}", done + 1)),
+        };
+        let start = done as u64 % (span / piece) * piece;
+        let place = if test.random {
+            Place::Uniform(Region::bytes(0..span))
+        } else {
+            Place::Forward(Region::bytes(start..start + piece))
+        };
+        let stream = Stream::closed(op, test.block, place, test.depth, data);
+        let until = Until { elapsed: Some(time), bytes: Some(piece), ops: None };
         Workload { lanes: test.threads, ..Workload::new(name, until, vec![stream]) }
+    }
+
+    fn passes<'a>(&self, evidence: &'a Evidence, op: Mix, test: &Test) -> Vec<&'a Segment> {
+        let prefix = format!("{test} {op} ");
+        evidence.segments.iter().filter(|segment| segment.workload.name.starts_with(&prefix)).collect()
     }
 
     /// Each line of the table that has at least one pass.
     fn lines<'a>(&'a self, evidence: &'a Evidence) -> Vec<ResultLine<'a>> {
-        let mut lines = Vec::new();
-        for op in &self.options.ops {
-            for test in self.options.profile.tests() {
-                let prefix = format!("{test} {op} ");
-                let belongs = |segment: &&Segment| segment.workload.name.starts_with(&prefix);
-                let passes: Vec<&Segment> = evidence.segments.iter().filter(belongs).collect();
-                if !passes.is_empty() {
-                    lines.push(ResultLine::new(test, *op, passes));
-                }
-            }
-        }
-        lines
+        let lines = self.tests().map(|(op, test)| (op, test, self.passes(evidence, op, test)));
+        let lines = lines.filter(|(.., passes)| !passes.is_empty());
+        lines.map(|(op, test, passes)| ResultLine::new(test, op, passes, self.goal())).collect()
     }
 }
+
+/// What one of the passes that are repeated until they agree moves: a sixteenth of the span, or the next larger part of it
+/// that is made of whole blocks.
+fn piece(span: u64) -> u64 {
+    const PIECES: u64 = 16;
+    (1..=PIECES)
+        .rev()
+        .map(|pieces| span / pieces)
+        .find(|piece| span % piece == 0 && piece % SPAN_MIN == 0)
+        .unwrap_or(span)
+}
+
+/// And each of them takes at most this part of the time of a whole pass.
+const PIECE_TIME_PART: u64 = 5;
 
 impl Procedure for Bench {
     fn card(&self) -> &'static Card {
@@ -185,8 +215,25 @@ impl Procedure for Bench {
                 "it would write, and this target may only be read: add --op read, or give a folder".into()
             );
         }
-        let next = self.workloads(evidence).into_iter().nth(evidence.segments.len());
-        Ok(next.map_or(Step::Enough, Step::Run))
+        let (done, span) = (evidence.segments.len(), self.options.span);
+        let run = |workload| Ok(Step::Run(Workload { seed: evidence.plan.seed_of(done), ..workload }));
+        if done == 0 && evidence.geometry.writable {
+            return run(prepare(span, span, self.options.data));
+        }
+        let rested = evidence.segments.last().is_some_and(|segment| segment.workload.streams.is_empty());
+        for (op, test) in self.tests() {
+            let passes = self.passes(evidence, op, test);
+            let speeds: Vec<f64> = passes.iter().map(|segment| segment.bytes_per_s()).collect();
+            if !self.is_enough(&speeds) {
+                let rest = self.options.interval > Nanos::ZERO && !rested;
+                return run(if rest {
+                    Workload::rest(self.options.interval)
+                } else {
+                    self.pass(test, op, passes.len())
+                });
+            }
+        }
+        Ok(Step::Enough)
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
@@ -194,11 +241,18 @@ impl Procedure for Bench {
         let mut findings = Findings::default();
         if !lines.is_empty() {
             findings.verdicts.push(summary(&lines));
-            findings.verdicts.push(agreement(&lines));
+            findings.verdicts.push(match self.goal() {
+                None => agreement(&lines),
+                Some(goal) => {
+                    precise::verdict(&goal, &lines.iter().map(ResultLine::precision).collect::<Vec<_>>())
+                }
+            });
             findings.series.insert("bandwidth".into(), bandwidth(&lines));
         }
         findings.verdicts.extend(refusals(&evidence.segments));
-        findings.verdicts.extend(self.coverage(&lines));
+        if self.options.precise.is_none() {
+            findings.verdicts.extend(self.coverage(&lines));
+        }
         findings.tables.insert("results".into(), lines.iter().map(|line| row(line.result())).collect());
         findings.tables.insert("passes".into(), lines.iter().flat_map(ResultLine::passes).map(row).collect());
         findings
@@ -225,11 +279,12 @@ fn summary(lines: &[ResultLine<'_>]) -> Verdict {
         parts.push(sentence);
     }
     let first = &lines[0];
-    let verdict = Verdict::new(format!("It {}.", parts.join("; it ")), Standing::Holds).because(format!(
-        "each is the mean of {} passes; every pass stands in the table of passes",
-        first.speeds.len()
-    ));
-    match mean_interval(&first.speeds, CONFIDENCE) {
+    let counts = || lines.iter().map(|line| line.speeds.len());
+    let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    let passes = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    let verdict = Verdict::new(format!("It {}.", parts.join("; it ")), Standing::Holds)
+        .because(format!("each is the mean of {passes} passes; every pass stands in the table of passes"));
+    match first.interval {
         Some(interval) => {
             verdict.estimate(first.mean_speed(), interval.low.max(0.0), interval.high, "bytes/s")
         }

@@ -1,4 +1,11 @@
-//! Writes the free space file by file: the speed of each file, the stalls, and what the shape of the list says.
+//! Writes the free space file by file: the speed of each file, the stalls, what the shape of the list says, and whether
+//! writing it again brings anything back.
+
+mod evenness;
+mod part;
+mod pass;
+mod pictures;
+mod repeat;
 
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
@@ -6,21 +13,21 @@ use likenew_core::place::Place;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::size::Size;
-use likenew_core::units::{Nanos, amount, duration_text, rate, size_text};
+use likenew_core::target::Geometry;
+use likenew_core::units::{Nanos, amount, duration_text, size_text};
 use likenew_core::until::Until;
-use likenew_core::verdict::{Findings, Line, Mark, Series, Shape, Standing, Verdict};
-use likenew_core::workload::{Pace, Stream, Workload};
-use likenew_stats::bimodal::{Levels, Modality, bimodal};
-use likenew_stats::course::{Course, course};
-use likenew_stats::stalls::{Rule, Wait, stalls};
-use likenew_stats::summary::{median, minimum, quantile};
+use likenew_core::verdict::{Findings, Standing, Verdict};
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::stalls::Rule;
 use serde::{Deserialize, Serialize};
 
 use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::row;
-use crate::series::{axis, speed};
+use evenness::{READ, Words, evenness};
+use part::Unit;
+use pass::{Pass, PassRow, convergence, pauses};
+pub use repeat::Repeat;
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -44,6 +51,15 @@ pub struct FillOptions {
     pub block: u64,
     /// Writes in flight.
     pub depth: u32,
+    /// Where the first file begins; in a folder that is its own start.
+    #[serde(with = "size_text")]
+    pub from: u64,
+    /// Parts that a single file is measured in; 1 of several files.
+    pub parts: u32,
+    /// How often all of it is written.
+    pub passes: Repeat,
+    /// Whether all of it is read in the end.
+    pub read_back: bool,
     /// What is written.
     pub data: DataClass,
     /// No wait shorter than this is called a stall.
@@ -60,16 +76,20 @@ impl Default for FillOptions {
             file_size: 64 << 20,
             block: 1 << 20,
             depth: 4,
+            from: 0,
+            parts: 1,
+            passes: Repeat::Times(1),
+            read_back: false,
             data: DataClass::Random,
             stall: Nanos::from_millis(100),
         }
     }
 }
 
+/// A plan of more workloads than this is taken for endless.
+const FILES_MAX: u32 = 20_000;
 /// A wait is a stall when it takes this many times what the same file's writes typically take each.
 const STALL_FACTOR: f64 = 10.0;
-/// More marks than this make a picture unreadable; all stalls stand in the table.
-const MARKS_MAX: usize = 20;
 
 /// The procedure.
 pub struct Fill {
@@ -90,8 +110,8 @@ impl Fill {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn new(options: FillOptions) -> Result<Self, String> {
-        if options.files == 0 || options.files > 20_000 {
-            return Err(format!("files = {} is not in 1..20000", options.files));
+        if options.files == 0 || options.files > FILES_MAX {
+            return Err(format!("files = {} is not in 1..{FILES_MAX}", options.files));
         }
         if !(512..=1 << 30).contains(&options.block) || !options.block.is_multiple_of(512) {
             return Err(format!("block = {} bytes is not a multiple of 512 in 512..1GiB", options.block));
@@ -103,35 +123,78 @@ impl Fill {
         if options.depth == 0 {
             return Err("depth is at least 1".into());
         }
+        if !options.from.is_multiple_of(options.block) {
+            return Err(format!(
+                "from = {} bytes is not a multiple of the block of {} bytes",
+                options.from, options.block
+            ));
+        }
+        Self::check_parts(&options)?;
         Ok(Self { options })
+    }
+
+    fn check_parts(options: &FillOptions) -> Result<(), String> {
+        let (parts, files) = (options.parts, options.files);
+        if parts == 0 || parts > FILES_MAX || (parts > 1 && files > 1) {
+            return Err(format!(
+                "parts = {parts} of {files} files: 1..{FILES_MAX} of a single file, 1 of several"
+            ));
+        }
+        let each = options.file_size / u64::from(parts);
+        if each == 0
+            || !options.file_size.is_multiple_of(u64::from(parts))
+            || !each.is_multiple_of(options.block)
+        {
+            return Err(format!(
+                "parts = {parts}: a file of {} bytes does not divide into so many parts of whole blocks of {} bytes",
+                options.file_size, options.block
+            ));
+        }
+        Ok(())
     }
 
     fn bytes(&self) -> u64 {
         u64::from(self.options.files).saturating_mul(self.options.file_size)
     }
 
-    fn file(&self, index: usize) -> Workload {
-        let start = index as u64 * self.options.file_size;
-        let stream = Stream {
-            op: Mix::Only(Op::Write),
-            size: Size::fixed(self.options.block as u32),
-            place: Place::Forward(Region::bytes(start..start + self.options.file_size)),
-            pace: Pace::Closed { depth: self.options.depth },
-            data: self.options.data,
-        };
-        Workload {
-            name: format!("file {}", index + 1),
-            lanes: 1,
-            until: Until::bytes(self.options.file_size),
-            seed: 0,
-            streams: vec![stream],
-        }
+    /// Files or parts of a pass.
+    fn count(&self) -> usize {
+        self.options.files.max(self.options.parts) as usize
     }
 
-    fn written<'a>(&self, evidence: &'a Evidence) -> Vec<WrittenFile<'a>> {
+    fn unit(&self) -> Unit {
+        if self.options.parts > 1 { Unit::Part } else { Unit::File }
+    }
+
+    /// Bytes of each of them.
+    fn each(&self) -> u64 {
+        self.options.file_size / u64::from(self.options.parts)
+    }
+
+    fn workload(&self, op: Op, pass: usize, index: usize) -> Workload {
+        let start = self.options.from + index as u64 * self.each();
+        let place = Place::Forward(Region::bytes(start..start + self.each()));
+        let FillOptions { block, depth, data, .. } = self.options;
+        let stream = Stream::closed(Mix::Only(op), block as u32, place, depth, data);
+        let (noun, number) = (self.unit().noun(), index + 1);
+        let name = match (op, self.options.passes) {
+            (Op::Read, _) => format!("{noun} {number} read back"),
+            (_, Repeat::Times(1)) => format!("{noun} {number}"),
+            _ => format!("pass {}, {noun} {number}", pass + 1),
+        };
+        Workload::new(name, Until::bytes(self.each()), vec![stream])
+    }
+
+    /// The passes that wrote, and the one that read, if there was any of it.
+    fn passes<'a>(&self, evidence: &'a Evidence) -> (Vec<Pass<'a>>, Option<Pass<'a>>) {
+        let is_read = |segment: &Segment| segment.workload.streams.iter().all(|stream| !stream.op.writes());
+        let at = evidence.segments.iter().position(is_read).unwrap_or(evidence.segments.len());
+        let (written, read) = evidence.segments.split_at(at);
         let rule = Rule { latency_ns_min: self.options.stall.0, factor: STALL_FACTOR };
-        let files = evidence.segments.iter().enumerate();
-        files.map(|(index, segment)| WrittenFile::new(index + 1, segment, self.options.depth, rule)).collect()
+        let pass = |number, segments| Pass::new(number, segments, self.count(), self.each(), rule);
+        let written =
+            written.chunks(self.count()).enumerate().map(|(index, part)| pass(index + 1, part)).collect();
+        (written, (!read.is_empty()).then(|| pass(1, read)))
     }
 }
 
@@ -145,223 +208,123 @@ impl Procedure for Fill {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        if !evidence.geometry.writable {
-            return Err("it writes, and this target may only be read: give a folder".into());
+        self.fits(&evidence.geometry)?;
+        let (done, count) = (evidence.segments.len(), self.count());
+        let seed = evidence.plan.seed_of(done);
+        let run = |workload| Ok(Step::Run(Workload { seed, ..workload }));
+        // Only between passes has anything to be decided.
+        if !done.is_multiple_of(count) {
+            let op = evidence.segments[done - 1].workload.streams[0].op;
+            let op = if op == Mix::Only(Op::Read) { Op::Read } else { Op::Write };
+            return run(self.workload(op, done / count, done % count));
         }
-        if self.bytes() > evidence.geometry.capacity {
-            let (files, each) = (self.options.files, amount(self.options.file_size));
-            let capacity = amount(evidence.geometry.capacity);
-            return Err(format!(
-                "{files} files of {each} are more than the {capacity} there are; give fewer or smaller ones"
-            ));
+        let (passes, read) = self.passes(evidence);
+        let speeds: Vec<f64> = passes.iter().map(Pass::bytes_per_s).collect();
+        if !self.options.passes.is_enough(&speeds) {
+            run(self.workload(Op::Write, passes.len(), 0))
+        } else if self.options.read_back && read.is_none() {
+            run(self.workload(Op::Read, 0, 0))
+        } else {
+            Ok(Step::Enough)
         }
-        let index = evidence.segments.len();
-        if index == self.options.files as usize {
-            return Ok(Step::Enough);
-        }
-        Ok(Step::Run(Workload { seed: evidence.plan.seed_of(index), ..self.file(index) }))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        let files = self.written(evidence);
+        let (passes, read) = self.passes(evidence);
+        let (unit, each, seed) = (self.unit(), self.each(), evidence.plan.seed);
         let mut findings = Findings::default();
-        // The file that was being written when a run was stopped says nothing of a whole file.
-        let whole: Vec<&WrittenFile<'_>> =
-            files.iter().filter(|file| file.bytes == self.options.file_size).collect();
-        let speeds: Vec<f64> = whole.iter().map(|file| file.bytes_per_s).collect();
-        if !speeds.is_empty() {
-            findings.verdicts.push(evenness(&speeds));
-            findings.verdicts.push(pauses(&files, self.options.stall));
-            findings.series.insert("files".into(), speed_by_file(&whole, &files));
-            findings.series.insert("slowest".into(), slowest_by_file(&whole));
-        }
+        findings.verdicts.extend(self.verdicts(&passes, read.as_ref(), seed));
         findings.verdicts.extend(refusals(&evidence.segments));
-        findings.verdicts.extend(self.remainder(whole.len()));
-        findings.tables.insert("files".into(), files.iter().map(|file| row(file.row())).collect());
-        findings
-            .tables
-            .insert("stalls".into(), files.iter().flat_map(|file| &file.stalls).map(row).collect());
+        findings.verdicts.extend(self.remainder(&passes, read.as_ref()));
+        let several = |pass: &Pass<'_>| (passes.len() > 1).then_some(pass.number);
+        if passes.len() > 1 {
+            let rows: Vec<PassRow> = passes.iter().map(|pass| pass.row(each, seed)).collect();
+            findings.series.insert("passes".into(), pictures::by_pass(&rows));
+            findings.tables.insert("passes".into(), rows.into_iter().map(row).collect());
+        }
+        let rows =
+            passes.iter().flat_map(|pass| pass.parts.iter().map(|part| row(part.row(unit, several(pass)))));
+        findings.tables.insert(format!("{}s", unit.noun()), rows.collect());
+        if let Some(read) = &read {
+            let rows = read.parts.iter().map(|part| row(part.row(unit, None)));
+            findings.tables.insert("read_back".into(), rows.collect());
+        }
+        let all = passes.iter().chain(&read);
+        let stalls =
+            all.flat_map(|pass| pass.parts.iter().flat_map(move |part| part.stall_rows(unit, several(pass))));
+        findings.tables.insert("stalls".into(), stalls.map(row).collect());
+        if passes.iter().any(|pass| !pass.speeds(each).is_empty()) {
+            let noun = unit.noun();
+            findings.series.insert(format!("{noun}s"), pictures::speeds(&passes, read.as_ref(), unit, each));
+            findings.series.insert("slowest".into(), pictures::slowest(&passes, read.as_ref(), unit, each));
+        }
         findings
     }
 }
 
 impl Fill {
-    fn remainder(&self, written: usize) -> Option<Verdict> {
-        let wanted = self.options.files as usize;
-        (written < wanted).then(|| {
-            Verdict::new(format!("All {wanted} files were written."), Standing::Fails)
-                .because(format!("{written} were, until the run ended"))
-        })
-    }
-}
-
-/// One file as it was written.
-struct WrittenFile<'a> {
-    file: usize,
-    bytes: u64,
-    bytes_per_s: f64,
-    segment: &'a Segment,
-    stalls: Vec<StallRow>,
-}
-
-#[derive(Serialize)]
-struct FileRow {
-    file: usize,
-    bytes_per_s: f64,
-    stalls: usize,
-    latency_ns_p50: u64,
-    latency_ns_max: u64,
-    elapsed_ns: u64,
-}
-
-#[derive(Serialize)]
-struct StallRow {
-    file: usize,
-    at_ns: u64,
-    duration_ns: u64,
-    offset_bytes: u64,
-    ios: usize,
-}
-
-impl<'a> WrittenFile<'a> {
-    fn new(file: usize, segment: &'a Segment, depth: u32, rule: Rule) -> Self {
-        let waits: Vec<Wait> = segment
-            .slowest
-            .iter()
-            .map(|sample| Wait { start_ns: sample.due.0, end_ns: sample.done.0, position: sample.offset })
-            .collect();
-        // Little's law: with `depth` in flight, one write's own share of the time is its latency over the depth.
-        let typical_ns = segment.latencies().quantile(0.5).0 / u64::from(depth);
-        let stalls = stalls(&waits, typical_ns, rule).into_iter().map(|stall| StallRow {
-            file,
-            at_ns: stall.start_ns,
-            duration_ns: stall.duration_ns,
-            offset_bytes: stall.position,
-            ios: stall.ios,
-        });
-        let bytes = segment.bytes(Op::Write);
-        Self { file, bytes, bytes_per_s: segment.bytes_per_s(), segment, stalls: stalls.collect() }
+    fn fits(&self, geometry: &Geometry) -> Result<(), String> {
+        if !geometry.writable {
+            return Err("it writes, and this target may only be read: give a folder".into());
+        }
+        if self.bytes().saturating_add(self.options.from) <= geometry.capacity {
+            return Ok(());
+        }
+        let (files, each) = (self.options.files, amount(self.options.file_size));
+        let from = if self.options.from > 0 {
+            format!(" from {}", amount(self.options.from))
+        } else {
+            String::new()
+        };
+        let capacity = amount(geometry.capacity);
+        Err(format!(
+            "{files} files of {each}{from} are more than the {capacity} there are; give fewer or smaller ones"
+        ))
     }
 
-    fn row(&self) -> FileRow {
-        let latencies = self.segment.latencies();
-        FileRow {
-            file: self.file,
-            bytes_per_s: self.bytes_per_s,
-            stalls: self.stalls.len(),
-            latency_ns_p50: latencies.quantile(0.5).0,
-            latency_ns_max: latencies.max().0,
-            elapsed_ns: self.segment.elapsed().0,
+    /// The last pass is judged. What the first one was like is said beside it.
+    fn verdicts(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, seed: u64) -> Vec<Verdict> {
+        let (noun, each) = (self.unit().noun(), self.each());
+        let even = |pass: &Pass<'_>, done, seed| {
+            let speeds = pass.speeds(each);
+            (!speeds.is_empty()).then(|| evenness(&speeds, Words { noun, done }, seed))
+        };
+        let mut verdicts = Vec::new();
+        let Some((last, earlier)) = passes.split_last() else { return verdicts };
+        if let Some(first) = earlier.first() {
+            let speeds: Vec<f64> =
+                passes.iter().filter(|pass| pass.is_whole).map(Pass::bytes_per_s).collect();
+            verdicts.push(convergence(&speeds));
+            // That it had fallen is no longer wrong with it once it has come back.
+            verdicts.extend(even(first, "written", seed).map(|verdict| Verdict {
+                claim: format!("In the first pass: {}", verdict.claim),
+                problem: false,
+                ..verdict
+            }));
+        }
+        verdicts.extend(even(last, "written", seed));
+        if !last.speeds(each).is_empty() {
+            verdicts.push(pauses(last, noun, self.options.stall));
+        }
+        verdicts.extend(read.and_then(|read| even(read, READ, seed)));
+        verdicts
+    }
+
+    fn remainder(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Option<Verdict> {
+        let (count, noun) = (self.count(), self.unit().noun());
+        let lacks = |pass: &Pass<'_>, done: &str| {
+            let moved = pass.speeds(self.each()).len();
+            (moved < count).then(|| {
+                let because = format!("{moved} were in pass {}, until the run ended", pass.number);
+                Verdict::new(format!("All {count} {noun}s were {done}."), Standing::Fails).because(because)
+            })
+        };
+        match passes.last() {
+            None => Some(
+                Verdict::new(format!("All {count} {noun}s were written."), Standing::Fails)
+                    .because("none was"),
+            ),
+            Some(last) => lacks(last, "written").or_else(|| lacks(read?, "read back")),
         }
     }
-}
-
-/// What the list of speeds looks like, in words.
-fn evenness(speeds: &[f64]) -> Verdict {
-    let typical = median(speeds).expect("a file was written");
-    let slowest = minimum(speeds).expect("a file was written");
-    let within = |verdict: Verdict| {
-        let low = quantile(speeds, 0.05).expect("a file was written");
-        let high = quantile(speeds, 0.95).expect("a file was written");
-        verdict.estimate(typical, low, high, "bytes/s").because(format!(
-            "the median of {} files is {}, nine in ten lie within {} and {}, the slowest is {}",
-            speeds.len(),
-            rate(typical),
-            rate(low),
-            rate(high),
-            rate(slowest)
-        ))
-    };
-    if let Some(Course::Sloping(trend)) = course(speeds) {
-        return within(slope(trend.at(0), trend.at(speeds.len() - 1)));
-    }
-    match (bimodal(speeds), course(speeds)) {
-        (Modality::Two(levels), _) => within(two_levels(&levels)),
-        (Modality::One, Some(Course::Flat)) => within(Verdict::new(
-            format!("Every file was written at about {}.", rate(typical)),
-            Standing::Holds,
-        )),
-        (Modality::One, _) => within(Verdict::new(
-            format!(
-                "The files were written at uneven speeds around {}, with no two clear levels.",
-                rate(typical)
-            ),
-            Standing::Holds,
-        )),
-        (Modality::Undecided, _) => within(
-            Verdict::new("The files were written at one speed.", Standing::Undecided)
-                .caveat("more files would tell whether there are two levels: give --files 100 or more"),
-        ),
-    }
-}
-
-/// A straight line from the first file to the last. Both ends come from a fit, so neither is below zero.
-fn slope(first: f64, last: f64) -> Verdict {
-    let (first, last) = (first.max(0.0), last.max(0.0));
-    if last < first {
-        return Verdict::new(
-            format!("The speed falls steadily from {} to {} along the space.", rate(first), rate(last)),
-            Standing::Holds,
-        )
-        .because("a disk does so by design, as its outer tracks hold more; flash does not");
-    }
-    Verdict::new(
-        format!("The speed rises steadily from {} to {} as the space is filled.", rate(first), rate(last)),
-        Standing::Holds,
-    )
-    .problem()
-    .because("writing in order gives a flash drive whole erase blocks back, so the slow start was stale data in its way")
-    .caveat("a second fill would tell how much of it has come back for good")
-}
-
-fn two_levels(levels: &Levels) -> Verdict {
-    let claim = format!(
-        "The files fall into two groups: {:.0} % at about {}, the rest at about {}, {} times as fast.",
-        levels.share_low * 100.0,
-        rate(levels.low),
-        rate(levels.high),
-        likenew_core::units::three_digits(levels.high / levels.low)
-    );
-    let order = if levels.runs.clustered() {
-        "the slow files come in runs, so whole stretches of the drive are slow"
-    } else {
-        "slow and fast files alternate without order"
-    };
-    Verdict::new(claim, Standing::Holds).problem().because(order)
-}
-
-fn pauses(files: &[WrittenFile<'_>], least: Nanos) -> Verdict {
-    let stalls: Vec<&StallRow> = files.iter().flat_map(|file| &file.stalls).collect();
-    let Some(longest) = stalls.iter().max_by_key(|stall| stall.duration_ns) else {
-        return Verdict::new(format!("No write stalled for {least} or more."), Standing::Holds);
-    };
-    let total: u64 = stalls.iter().map(|stall| stall.duration_ns).sum();
-    let claim = format!("Writing stalled {} times, {} in all.", stalls.len(), Nanos(total));
-    Verdict::new(claim, Standing::Holds).problem().because(format!(
-        "the longest took {}, in file {} at offset {}",
-        Nanos(longest.duration_ns),
-        longest.file,
-        amount(longest.offset_bytes)
-    ))
-}
-
-fn speed_by_file(whole: &[&WrittenFile<'_>], files: &[WrittenFile<'_>]) -> Series {
-    let mut stalls: Vec<&StallRow> = files.iter().flat_map(|file| &file.stalls).collect();
-    stalls.sort_by_key(|stall| std::cmp::Reverse(stall.duration_ns));
-    let marks = stalls
-        .iter()
-        .take(MARKS_MAX)
-        .map(|stall| Mark { x: stall.file as f64, label: format!("stalled {}", Nanos(stall.duration_ns)) });
-    let points = whole.iter().map(|file| [file.file as f64, file.bytes_per_s]).collect();
-    Series::new("How fast was each file?", Shape::Line, axis("file", ""), speed())
-        .lines([Line::new("write", points)])
-        .marks(marks)
-}
-
-fn slowest_by_file(whole: &[&WrittenFile<'_>]) -> Series {
-    let slowest = |file: &WrittenFile<'_>| file.segment.latencies().max().0 as f64;
-    let points = whole.iter().map(|file| [file.file as f64, slowest(file)]).collect();
-    let (x, y) = (axis("file", ""), axis("slowest write", "ns"));
-    Series::new("How long was the slowest write of each file?", Shape::Scatter, x, y)
-        .lines([Line::new("write", points)])
 }

@@ -8,9 +8,13 @@ pub mod bench;
 pub mod endure;
 pub mod fill;
 mod options;
+pub mod precise;
 pub mod profile;
 mod refusals;
 mod rows;
 pub mod run;
 mod series;
 mod workloads;
+
+/// Of the intervals that are reported.
+pub(crate) const CONFIDENCE: f64 = 0.95;

@@ -5,9 +5,11 @@ mod support;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Procedure as _, Step};
+use likenew_core::rehearsal::Rehearsal;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::Standing;
 use likenew_procedures::bench::{Bench, BenchOptions};
+use likenew_procedures::precise::Precise;
 use likenew_procedures::profile::Profile;
 use support::{evidence, play, standing, steady};
 
@@ -125,4 +127,60 @@ fn nonsense_settings_are_refused_by_name() {
     assert!(bench().next(&evidence(SPAN / 2, true)).unwrap_err().contains("--span"));
     let unknown = toml::from_str("pases = 3").unwrap();
     assert!(Bench::from_options(&unknown).err().unwrap().contains("pases"));
+}
+
+fn precise(passes_max: u32) -> Bench {
+    let options =
+        BenchOptions { span: 1 << 30, precise: Some(Precise(0.02)), passes_max, ..BenchOptions::default() };
+    Bench::new(options).unwrap()
+}
+
+#[test]
+fn a_steady_drive_is_known_precisely_after_a_third_of_the_bytes() {
+    let (mut short, whole) = (evidence(1 << 30, true), evidence(1 << 30, true));
+    let usual = Bench::new(BenchOptions::default()).unwrap();
+    let usual = Rehearsal::of(&usual, &whole).unwrap();
+    let scatter = |pass: usize| 1.0 + 0.01 * ((pass * 7919 % 101) as f64 / 101.0 - 0.5);
+    let bench = precise(50);
+    while let Step::Run(workload) = bench.next(&short).unwrap() {
+        assert_eq!(workload.check(&short.geometry), Ok(()));
+        let at = steady(1e8 * scatter(short.segments.len()));
+        short.segments.push(support::segment(&workload, Nanos::ZERO, &at));
+    }
+    let moved: u64 = short.segments.iter().map(|segment| segment.total().bytes).sum();
+    let all: u64 = usual.workloads.iter().map(|workload| workload.until.bytes.unwrap()).sum();
+    assert!(moved <= all / 3, "{moved} of {all} bytes");
+    let findings = bench.judge(&short);
+    assert_eq!(standing(&findings, "Every mean is known to 2%"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "covered the whole span"), None, "its passes are pieces of it");
+    for row in &findings.tables["results"] {
+        let [low, mean, high] =
+            ["bytes_per_s_low", "bytes_per_s", "bytes_per_s_high"].map(|key| row[key].as_f64().unwrap());
+        assert!(low <= 1e8 && 1e8 <= high && (high - low) / 2.0 <= 0.02 * mean, "{row:?}");
+    }
+}
+
+#[test]
+fn a_drive_that_wavers_is_given_up_and_named() {
+    let wavers = |index: usize| steady([4e7, 1e8, 2e8][index % 3]);
+    let findings = play(&precise(12), evidence(1 << 30, true), |index, _| wavers(index));
+    assert_eq!(standing(&findings, "Every mean is known to 2%"), Some(Standing::Fails));
+    assert_eq!(findings.tables["passes"].len(), 8 * 12);
+    let verdict = findings.verdicts.iter().find(|verdict| verdict.claim.contains("known to")).unwrap();
+    assert!(verdict.because.len() == 8 && verdict.because[0].contains("after 12 passes"), "{verdict:?}");
+    let refused = BenchOptions { precise: Some(Precise(0.02)), passes_max: 2, ..BenchOptions::default() };
+    assert!(Bench::new(refused).err().unwrap().contains("passes_max"));
+}
+
+#[test]
+fn short_passes_go_through_the_span_piece_by_piece() {
+    let (bench, mut evidence) = (precise(50), evidence(1 << 30, true));
+    let mut starts = Vec::new();
+    while let Step::Run(workload) = bench.next(&evidence).unwrap() {
+        if workload.name.starts_with("SEQ1M Q1T1 write") {
+            starts.push(workload.streams[0].place.region().resolve(1 << 30, 512).unwrap().start);
+        }
+        evidence.segments.push(support::segment(&workload, Nanos::ZERO, &steady(1e8)));
+    }
+    assert_eq!(starts[..3], [0, 64 << 20, 128 << 20]);
 }

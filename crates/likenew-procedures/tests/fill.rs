@@ -7,7 +7,7 @@ use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::sample::Sample;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
-use likenew_procedures::fill::{Fill, FillOptions};
+use likenew_procedures::fill::{Fill, FillOptions, Repeat};
 use support::{Course, evidence, play, segment, standing, steady};
 
 const MIB: u64 = 1 << 20;
@@ -83,6 +83,88 @@ fn a_pause_is_found_with_its_file_and_place() {
     assert_eq!(findings.series["files"].marks.len(), 1);
 }
 
+fn passes(files: u32, passes: Repeat, read_back: bool) -> Fill {
+    Fill::new(FillOptions { files, file_size: 64 * MIB, passes, read_back, ..FillOptions::default() })
+        .unwrap()
+}
+
+#[test]
+fn passes_are_made_until_another_one_changes_little() {
+    let speed_of_pass = |pass| [20e6, 60e6, 75e6, 75.5e6][pass];
+    let fill = passes(20, Repeat::UntilSteady, true);
+    let findings = play(&fill, evidence(20 * 64 * MIB, true), |index, _| {
+        steady(if index < 80 { scatter(index) * speed_of_pass(index / 20) } else { 250e6 * scatter(index) })
+    });
+    assert_eq!(standing(&findings, "The speed has settled at 75."), Some(Standing::Holds));
+    assert_eq!(
+        standing(&findings, "In the first pass: Every file was written at about 20"),
+        Some(Standing::Holds)
+    );
+    assert_eq!(standing(&findings, "Every file was read at about 250"), Some(Standing::Holds));
+    assert!(!findings.found_problem(), "it has come back");
+    let of = |table: &str| findings.tables[table].len();
+    assert_eq!((of("passes"), of("files"), of("read_back")), (4, 80, 20));
+    assert_eq!(findings.tables["files"][20]["pass"], 2);
+    assert_eq!(findings.tables["files"][20]["file"], 1);
+    let low = findings.tables["passes"][3]["bytes_per_s_low"].as_f64().unwrap();
+    let high = findings.tables["passes"][3]["bytes_per_s_high"].as_f64().unwrap();
+    assert!(low < 75.5e6 && 75.5e6 < high && high - low < 3e6, "{low} … {high}");
+}
+
+#[test]
+fn what_does_not_settle_ends_after_ten_passes() {
+    let fill = passes(10, Repeat::UntilSteady, false);
+    let findings = play(&fill, evidence(10 * 64 * MIB, true), |index, _| {
+        steady(scatter(index) * [40e6, 70e6][index / 10 % 2])
+    });
+    assert_eq!(standing(&findings, "had settled after 10 passes"), Some(Standing::Fails));
+    let one = play(&passes(10, Repeat::Times(1), false), evidence(10 * 64 * MIB, true), |_, _| steady(40e6));
+    assert_eq!(standing(&one, "settled"), None, "one pass says nothing of another");
+}
+
+#[test]
+fn a_drive_that_reads_its_old_data_slowly_is_a_problem() {
+    let fill = passes(40, Repeat::Times(1), true);
+    let findings = play(&fill, evidence(40 * 64 * MIB, true), |index, _| {
+        let slow = index >= 40 && index < 55;
+        steady(scatter(index) * if slow { 30e6 } else { 250e6 })
+    });
+    assert!(findings.found_problem());
+    assert_eq!(
+        standing(&findings, "The files fall into two groups: 38 % at about 30"),
+        Some(Standing::Holds)
+    );
+}
+
+#[test]
+fn one_file_is_judged_by_its_parts() {
+    let options = FillOptions { files: 1, file_size: 64 * 64 * MIB, parts: 64, ..FillOptions::default() };
+    let fill = Fill::new(options).unwrap();
+    assert_eq!(fill.layout().files, 1);
+    let findings = play(&fill, evidence(64 * 64 * MIB, true), |index, _| steady(75e6 * scatter(index)));
+    assert_eq!(standing(&findings, "Every part was written at about 75"), Some(Standing::Holds));
+    assert_eq!(
+        (findings.tables["parts"].len(), findings.tables["parts"][9]["part"].as_u64()),
+        (64, Some(10))
+    );
+    assert!(!findings.tables.contains_key("files"));
+}
+
+#[test]
+fn a_run_stopped_in_a_later_pass_says_so_and_goes_on_there() {
+    let (fill, mut evidence) = (passes(10, Repeat::Times(2), true), evidence(10 * 64 * MIB, true));
+    for _ in 0..14 {
+        let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("14 of 30 are not enough") };
+        let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
+        evidence.segments.push(segment(&workload, began, &steady(75e6)));
+    }
+    let findings = fill.judge(&evidence);
+    assert_eq!(standing(&findings, "All 10 files were written"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "changes its speed"), Some(Standing::Undecided));
+    let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("6 files are left") };
+    assert_eq!(workload.name, "pass 2, file 5");
+}
+
 #[test]
 fn an_interrupted_run_says_how_far_it_came() {
     let (fill, mut evidence) = (fill(50), evidence(50 * 64 * MIB, true));
@@ -131,6 +213,10 @@ fn what_does_not_fit_is_refused_by_name() {
         (FillOptions { block: 1000, ..FillOptions::default() }, "block"),
         (FillOptions { file_size: MIB + 512, ..FillOptions::default() }, "file_size"),
         (FillOptions { depth: 0, ..FillOptions::default() }, "depth"),
+        (FillOptions { from: 512, ..FillOptions::default() }, "from"),
+        (FillOptions { parts: 2, ..FillOptions::default() }, "parts"),
+        (FillOptions { parts: 3, files: 1, ..FillOptions::default() }, "parts"),
+        (FillOptions { parts: 0, ..FillOptions::default() }, "parts"),
     ] {
         assert!(Fill::new(options).err().unwrap().contains(word));
     }

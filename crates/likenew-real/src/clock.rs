@@ -9,26 +9,36 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// `CLOCK_MONOTONIC` since a drive was opened. Copies share the epoch, so all lanes of a drive read one clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Monotonic {
-    /// The machine's own reading when the drive was opened, in nanoseconds.
-    epoch_ns: u64,
+    /// The machine's own reading when this clock read zero, in nanoseconds; before the machine was started, for the
+    /// clock of a run that goes on.
+    epoch_ns: i64,
 }
 
 impl Monotonic {
     /// A clock that reads zero now.
     pub fn start() -> Self {
-        Self { epoch_ns: reading_ns() }
+        Self::reading(Nanos::ZERO)
+    }
+
+    /// A clock that reads `now` now.
+    ///
+    /// # Panics
+    /// When `now` is more than two centuries.
+    pub fn reading(now: Nanos) -> Self {
+        let now = i64::try_from(now.0).expect("no run lasts for centuries");
+        Self { epoch_ns: reading_ns().cast_signed() - now }
     }
 
     /// The time since it was started; never goes back.
     #[inline]
     pub fn now(&self) -> Nanos {
-        Nanos(reading_ns() - self.epoch_ns)
+        Nanos((reading_ns().cast_signed() - self.epoch_ns).cast_unsigned())
     }
 
     /// `at` as the kernel counts it, for timers that end at a point in time. Saturates far beyond any run.
     #[inline]
     pub(crate) fn absolute(&self, at: Nanos) -> (u64, u32) {
-        let ns = self.epoch_ns.saturating_add(at.0);
+        let ns = at.0.saturating_add_signed(self.epoch_ns);
         (ns / NANOS_PER_SEC, (ns % NANOS_PER_SEC) as u32)
     }
 
@@ -77,6 +87,14 @@ mod tests {
         clock.rest(until);
         assert!(clock.now() >= until);
         clock.rest(Nanos::ZERO);
+    }
+
+    #[test]
+    fn a_clock_that_goes_on_is_never_behind() {
+        let now = Nanos::from_secs(1_000_000_000);
+        let clock = Monotonic::reading(now);
+        assert!(clock.now() >= now && clock.now() < now + Nanos::from_secs(60));
+        clock.rest(clock.now() + Nanos::from_millis(2));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use likenew_core::drive::{Drive, Identity, Kind, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::target::Geometry;
+use likenew_core::units::Nanos;
 
 use crate::clock::Monotonic;
 use crate::engine::{Carrier, LANES_MAX};
@@ -53,6 +54,10 @@ impl<M: Medium> Drive for RealDrive<M> {
 
     fn lanes_max(&self) -> u32 {
         LANES_MAX
+    }
+
+    fn go_on_at(&mut self, now: Nanos) {
+        self.clock = Monotonic::reading(now.max(self.clock.now()));
     }
 
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {

@@ -66,6 +66,10 @@ impl Drive for Nop {
         LANES_MAX
     }
 
+    fn go_on_at(&mut self, now: Nanos) {
+        self.clock = Monotonic::reading(now.max(self.clock.now()));
+    }
+
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
         let Self { geometry, clock } = self;
         let lane = |_| -> Lane<'a> {

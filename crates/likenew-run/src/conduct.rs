@@ -5,6 +5,7 @@ use likenew_core::fault::Fault;
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::segment::Segment;
+use likenew_core::target::Clock;
 use likenew_core::workload::Workload;
 
 use crate::run::{Ran, RunError, run};
@@ -67,6 +68,8 @@ pub fn conduct(
     evidence: &mut Evidence,
     observer: &mut dyn Observer,
 ) -> Result<End, ConductError> {
+    // A simulated drive's own time has no breaks.
+    let mut after_break = !evidence.segments.is_empty() && drive.geometry().clock == Clock::Wall;
     loop {
         let workload = match procedure.next(evidence).map_err(ConductError::Plan)? {
             Step::Run(workload) => workload,
@@ -76,7 +79,8 @@ pub fn conduct(
             return Ok(End::Interrupted);
         }
         observer.begins(&workload);
-        let Ran { segment, fault } = run(drive, &workload, &mut || observer.recorder())?;
+        let Ran { mut segment, fault } = run(drive, &workload, &mut || observer.recorder())?;
+        segment.after_break = std::mem::take(&mut after_break);
         let stop = segment.stop;
         evidence.segments.push(segment);
         evidence.identity.accounting = drive.accounting();

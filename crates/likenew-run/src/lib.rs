@@ -1,7 +1,7 @@
 //! The one loop: issue, submit, wait, record. And the conductor that asks a procedure, runs, and asks again.
 //!
 //! It knows targets only by their contract: neither io_uring nor the simulator, neither a clock nor a file. It draws
-//! no conclusions.
+//! no conclusions. An interrupted run goes on after the drive was brought back to where it had stopped.
 
 pub mod calibrate;
 pub mod conduct;
@@ -9,4 +9,5 @@ mod cursor;
 pub mod generator;
 mod issuer;
 mod lane;
+pub mod restore;
 pub mod run;

@@ -9,6 +9,7 @@
 use statrs::distribution::{Binomial, DiscreteCDF as _};
 
 use crate::course::{Course, course};
+use crate::interval::{Interval, median_interval, share_interval};
 use crate::runs_test::{Runs, runs_test};
 use crate::summary::{median, quantile_of_sorted, sorted};
 
@@ -32,6 +33,13 @@ pub struct Levels {
     pub high: f64,
     /// Share of the values that belong to the slower level.
     pub share_low: f64,
+    /// The interval of `low` at 95 %; `None` below six values.
+    pub low_interval: Option<Interval>,
+    /// The interval of `high` at 95 %; `None` below six values.
+    pub high_interval: Option<Interval>,
+    /// The interval of `share_low` at 95 %. As those of the medians, it takes the values for independent: where slow ones
+    /// come in [`runs`](Self::runs), it is too narrow.
+    pub share_low_interval: Interval,
     /// Distance of the levels over the spread of the values around them, on logarithms: D of Ashman, Bird and Zepf,
     /// "Detecting bimodality in astronomical datasets", Astronomical Journal 108 (1994) 2348–2361.
     pub separation: f64,
@@ -48,6 +56,7 @@ pub const OUTLIERS_SHARE: f64 = 0.03;
 /// Levels closer than this ratio are one level to whoever waits for the drive.
 pub const RATIO_MIN: f64 = 1.25;
 
+const CONFIDENCE: f64 = 0.95;
 /// One or two values that stand apart do not make a level.
 const LEVEL_MIN: usize = 3;
 /// A valley is real when chance digs it with at most this probability, provided the levels are this far apart …
@@ -197,12 +206,18 @@ impl<'a> Parting<'a> {
         let slow: Vec<bool> = logs.iter().map(|value| *value < limit).collect();
         let level = |of_slow: bool| {
             let speeds = speeds.iter().zip(&slow).filter(|(_, slow)| **slow == of_slow);
-            median(&speeds.map(|(speed, _)| *speed).collect::<Vec<_>>()).expect("a level has values")
+            let speeds: Vec<f64> = speeds.map(|(speed, _)| *speed).collect();
+            (median(&speeds).expect("a level has values"), median_interval(&speeds, CONFIDENCE))
         };
+        let ((low, low_interval), (high, high_interval)) = (level(true), level(false));
+        let (slow_count, count) = (self.low.len() as u64, logs.len() as u64);
         Levels {
-            low: level(true),
-            high: level(false),
-            share_low: self.low.len() as f64 / logs.len() as f64,
+            low,
+            high,
+            share_low: slow_count as f64 / count as f64,
+            low_interval,
+            high_interval,
+            share_low_interval: share_interval(slow_count, count, CONFIDENCE).expect("there are values"),
             separation: self.separation(),
             runs: runs_test(&slow).expect("both levels have values"),
             slow,
@@ -244,6 +259,11 @@ mod tests {
         let speeds: Vec<f64> = (0..40).map(|index| if index / 5 % 2 == 0 { 76.0 } else { 5.0 }).collect();
         let found = levels(&speeds);
         assert_eq!((found.low, found.high, found.share_low), (5.0, 76.0, 0.5));
+        assert_eq!(found.low_interval, Some(Interval { low: 5.0, high: 5.0 }));
+        assert_eq!(found.high_interval, Some(Interval { low: 76.0, high: 76.0 }));
+        // 20 of 40: the share by Wilson's formula, ½ ± 1.96/(2·√(40 + 1.96²)).
+        let half = 1.959_964 / (2.0 * (40.0f64 + 1.959_964f64.powi(2)).sqrt());
+        assert!((found.share_low_interval.low - (0.5 - half)).abs() < 1e-6);
         assert!(found.separation > 100.0 && found.runs.clustered());
         assert!(found.slow.iter().zip(&speeds).all(|(slow, speed)| *slow == (*speed == 5.0)));
         let alternating: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 76.0 } else { 5.0 }).collect();

@@ -13,9 +13,11 @@ use crate::summary::{mean, median};
 
 mod noise;
 mod partition;
+mod sums;
 
-use noise::{LongRun, without_hiccups};
-use partition::{Segment, Sums, partition};
+use noise::{long_run_variance, penalty, without_hiccups};
+use partition::partition;
+use sums::Sums;
 
 /// A stretch of a series at one level, or along one slope.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,12 +54,15 @@ pub const LEAST_CHANGE_OF_ZONES: f64 = 0.01;
 /// A level has at least so many values: one or two that stand apart are a hiccup.
 pub const LEVEL_MIN: usize = 3;
 
+/// A longer series is taken as the medians of equal pieces, because all pairs of places are tried.
+const PIECES_MAX: usize = 5_000;
 const CONFIDENCE: f64 = 0.95;
 /// Any seed will do, as long as it is always the same.
 const SEED: u64 = 0x004c_4556_454c;
 
 /// The levels of a series, in order; one level means that there is no change point. A change counts if it is significant
-/// and at least [`LEAST_CHANGE`] of the level. A slope is one level, whether straight or bent.
+/// and at least [`LEAST_CHANGE`] of the level. A slope is one level, whether straight or bent, and so is a staircase of
+/// steps too small to count.
 ///
 /// Of no values there is no level.
 ///
@@ -82,60 +87,77 @@ pub fn zones(values: &[f64]) -> Vec<Level> {
 /// When a value is negative or not a finite number.
 pub fn knees(values: &[f64]) -> Vec<Knee> {
     let search = Search::of(values);
-    let segments = search.segments(LEAST_CHANGE);
-    segments.windows(2).map(|pair| search.knee(values, &pair[0], &pair[1])).collect()
+    let ranges = search.ranges(LEAST_CHANGE);
+    ranges.windows(2).map(|pair| search.knee(values, &pair[0], &pair[1])).collect()
 }
 
 fn found(values: &[f64], least_change: f64) -> Vec<Level> {
-    Search::of(values).segments(least_change).iter().map(|segment| level(values, segment)).collect()
+    let search = Search::of(values);
+    search.ranges(least_change).iter().map(|range| level(values, search.indices(range))).collect()
 }
 
-fn level(values: &[f64], segment: &Segment) -> Level {
-    let of = &values[segment.range.clone()];
+fn level(values: &[f64], range: Range<usize>) -> Level {
+    let of = &values[range.clone()];
     let interval = window_interval(of, CONFIDENCE, SEED).or_else(|| mean_interval(of, CONFIDENCE));
-    Level {
-        range: segment.range.clone(),
-        median: median(of).expect("a level has values"),
-        mean: mean(of).expect("a level has values"),
-        interval,
-    }
+    let (median, mean) = (median(of).expect("a level has values"), mean(of).expect("a level has values"));
+    Level { range, median, mean, interval }
 }
 
 /// A series made ready to be cut.
 struct Search {
+    /// Values in the series.
+    count: usize,
+    /// Values in each of its pieces.
+    width: usize,
+    /// Logarithms of the pieces.
+    logs: Vec<f64>,
     sums: Sums,
-    long_run: LongRun,
+    long_run_variance: f64,
 }
 
 impl Search {
     fn of(values: &[f64]) -> Self {
-        assert!(
-            values.iter().all(|value| *value >= 0.0 && value.is_finite()),
-            "a level is of numbers of at least zero"
-        );
-        let cleaned = without_hiccups(values);
-        Self { long_run: LongRun::of(&cleaned), sums: Sums::of(&cleaned) }
+        let all_have_a_level = values.iter().all(|value| *value >= 0.0 && value.is_finite());
+        assert!(all_have_a_level, "a level is of finite numbers of at least zero");
+        let width = values.len().div_ceil(PIECES_MAX).max(1);
+        let pieces = values.chunks(width).map(|piece| median(piece).expect("a piece has values"));
+        let logs = without_hiccups(&pieces.collect::<Vec<_>>());
+        let (sums, long_run_variance) = (Sums::of(&logs), long_run_variance(&logs));
+        Self { count: values.len(), width, logs, sums, long_run_variance }
     }
 
-    fn segments(&self, least_change: f64) -> Vec<Segment> {
-        partition(&self.sums, self.long_run.penalty(self.sums.count()), least_change)
+    /// The levels, in pieces.
+    fn ranges(&self, least_change: f64) -> Vec<Range<usize>> {
+        let penalty = penalty(self.long_run_variance, self.logs.len());
+        partition(&self.logs, &self.sums, penalty, least_change)
+    }
+
+    /// The values of some pieces.
+    fn indices(&self, pieces: &Range<usize>) -> Range<usize> {
+        pieces.start * self.width..(pieces.end * self.width).min(self.count)
     }
 
     /// The places of the change that the likelihood does not tell apart from the best one: the region of Hansen, "Sample
-    /// splitting and threshold estimation", Econometrica 68 (2000) 575–603, for which 2·ln of the ratio is at most
-    /// −2·ln(1 − √0.95) = 7.35.
-    fn knee(&self, values: &[f64], before: &Segment, after: &Segment) -> Knee {
-        let at = after.range.start;
+    /// splitting and threshold estimation", Econometrica 68 (2000) 575–603, where twice the logarithm of the ratio is at
+    /// most −2·ln(1 − √0.95) = 7.35.
+    fn knee(&self, values: &[f64], before: &Range<usize>, after: &Range<usize>) -> Knee {
+        let (own, next) = (self.sums.mean(before), self.sums.mean(after));
         let squares = |at: usize| {
-            self.sums.squares_around(before.range.start..at, before)
-                + self.sums.squares_around(at..after.range.end, after)
+            self.sums.squares_around(&(before.start..at), own)
+                + self.sums.squares_around(&(at..after.end), next)
         };
-        let limit = squares(at) - 2.0 * (1.0 - CONFIDENCE.sqrt()).ln() * self.long_run.variance;
-        let mut inside = (before.range.start + 1..after.range.end).filter(|at| squares(*at) <= limit);
-        let at_low = inside.next().unwrap_or(at).min(at);
-        let at_high = inside.next_back().unwrap_or(at).max(at);
-        let level = |of: &Segment| median(&values[of.range.clone()]).expect("a level has values");
-        Knee { at, before: level(before), after: level(after), at_low, at_high }
+        let limit = squares(after.start) - 2.0 * (1.0 - CONFIDENCE.sqrt()).ln() * self.long_run_variance;
+        let possible = |at: &usize| squares(*at) <= limit;
+        let at_low = (before.start + 1..=after.start).find(possible).expect("the place itself is possible");
+        let at_high = (after.start..after.end).rfind(possible).expect("the place itself is possible");
+        let level = |of: &Range<usize>| median(&values[self.indices(of)]).expect("a level has values");
+        Knee {
+            at: after.start * self.width,
+            before: level(before),
+            after: level(after),
+            at_low: at_low * self.width,
+            at_high: at_high * self.width,
+        }
     }
 }
 
@@ -148,8 +170,10 @@ mod tests {
         (0..count).map(value).collect()
     }
 
-    fn ranges(levels: &[Level]) -> Vec<Range<usize>> {
-        levels.iter().map(|level| level.range.clone()).collect()
+    /// Where levels end.
+    fn ends(levels: &[Level]) -> Vec<usize> {
+        assert!(levels.windows(2).all(|pair| pair[0].range.end == pair[1].range.start));
+        levels.iter().map(|level| level.range.end).collect()
     }
 
     #[test]
@@ -157,7 +181,7 @@ mod tests {
         let values = series(40, |index| if index < 17 { 500.0 } else { 190.0 });
         assert_eq!(knees(&values), [Knee { at: 17, before: 500.0, after: 190.0, at_low: 17, at_high: 17 }]);
         let found = levels(&values);
-        assert_eq!(ranges(&found), [0..17, 17..40]);
+        assert_eq!(ends(&found), [17, 40]);
         assert_eq!((found[0].median, found[1].mean), (500.0, 190.0));
         assert_eq!(found[1].interval, Some(Interval { low: 190.0, high: 190.0 }));
     }
@@ -166,9 +190,9 @@ mod tests {
     fn hiccups_make_no_level_and_do_not_hide_one() {
         let mut values = series(60, |index| 76.0 + (index * 7 % 5) as f64 * 0.4);
         (values[0], values[20], values[21], values[40], values[59]) = (3.0, 9.0, 0.0, 700.0, 5.0);
-        assert_eq!(ranges(&levels(&values)), [0..60]);
+        assert_eq!(ends(&levels(&values)), [60]);
         (30..60).for_each(|index| values[index] /= 2.0);
-        assert_eq!(ranges(&levels(&values)), [0..30, 30..60]);
+        assert_eq!(ends(&levels(&values)), [30, 60]);
     }
 
     #[test]
@@ -178,16 +202,33 @@ mod tests {
             assert_eq!((levels(&line).len(), zones(&line).len()), (1, 1), "{count}");
         }
         let sixteen = series(240, |index| 100.0 - (index / 15 * 3) as f64);
-        let expected: Vec<Range<usize>> = (0..16).map(|zone| zone * 15..zone * 15 + 15).collect();
-        assert_eq!(ranges(&zones(&sixteen)), expected);
+        assert_eq!(ends(&zones(&sixteen)), (1..=16).map(|zone| zone * 15).collect::<Vec<_>>());
         assert_eq!(levels(&sixteen).len(), 1);
+    }
+
+    #[test]
+    fn slopes_bends_and_waves_are_one_level() {
+        let disk = series(300, |index| 200.0 * (1.0 - 0.75 * index as f64 / 300.0).sqrt());
+        let wave = series(300, |index| 100.0 + 20.0 * (index as f64 / 2.0).sin());
+        assert_eq!((levels(&disk).len(), levels(&wave).len()), (1, 1));
+        let mut after_a_cache = disk.clone();
+        (0..40).for_each(|index| after_a_cache[index] = 600.0);
+        assert_eq!(ends(&levels(&after_a_cache)), [40, 300]);
+    }
+
+    #[test]
+    fn a_long_series_is_cut_to_the_piece() {
+        let values = series(23_000, |index| if index < 8_000 { 90.0 } else { 60.0 } + (index % 7) as f64);
+        let found = knees(&values);
+        assert!(found.len() == 1 && found[0].at.abs_diff(8_000) <= 5, "{found:?}");
+        assert_eq!(levels(&values)[1].range.end, 23_000);
     }
 
     #[test]
     fn few_or_vanishing_values() {
         assert_eq!(levels(&[]), []);
-        assert_eq!((ranges(&levels(&[5.0])), knees(&[1.0, 100.0])), (vec![0..1], vec![]));
-        assert_eq!(ranges(&levels(&[0.0; 30])), [0..30]);
+        assert_eq!((ends(&levels(&[5.0])), knees(&[1.0, 100.0])), (vec![1], vec![]));
+        assert_eq!(ends(&levels(&[0.0; 30])), [30]);
         assert_eq!(levels(&[5.0])[0].interval, None);
     }
 
@@ -201,10 +242,9 @@ mod tests {
         #[test]
         fn levels_cover_the_series_and_the_unit_does_not_matter(values in prop::collection::vec(prop_oneof![1.0..2.0f64, 20.0..30.0f64], 0..60)) {
             let found = levels(&values);
-            prop_assert!(found.windows(2).all(|pair| pair[0].range.end == pair[1].range.start));
-            prop_assert_eq!(found.iter().map(|level| level.range.len()).sum::<usize>(), values.len());
+            prop_assert_eq!(ends(&found).last().copied().unwrap_or(0), values.len());
             let scaled: Vec<f64> = values.iter().map(|value| value * 1024.0).collect();
-            prop_assert_eq!(ranges(&levels(&scaled)), ranges(&found));
+            prop_assert_eq!(ends(&levels(&scaled)), ends(&found));
             for knee in knees(&values) {
                 prop_assert!(knee.at_low <= knee.at && knee.at <= knee.at_high);
             }

@@ -1,4 +1,4 @@
-//! How far an estimate can be trusted: confidence intervals from few passes and from many values.
+//! How far an estimate can be trusted: confidence intervals from few passes, from many values, and of counts.
 //!
 //! One value has no interval: nothing in it says how the next one would differ. The functions answer `None` there, and
 //! a report has to say "measured once".
@@ -10,10 +10,12 @@ use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 use crate::summary::{mean, quantile_of_sorted, refuse_nan, sorted, standard_deviation};
 
 mod counts;
+mod medians;
 mod ratio;
 mod windows;
 
 pub use counts::{rate_interval, share_interval};
+pub use medians::median_interval;
 pub use ratio::ratio_interval;
 pub use windows::{WINDOWS_MIN, window_interval};
 

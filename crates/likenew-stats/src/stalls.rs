@@ -1,5 +1,7 @@
 //! Stalls: times in which a drive answered nobody, made of the slow I/Os that overlap.
 
+use crate::interval::{Interval, rate_interval};
+
 /// A slow I/O is one that took at least `latency_ns_min`, and at least `factor` times the typical latency.
 ///
 /// The floor keeps microseconds from being called stalls on a fast drive; the factor keeps the ordinary from being
@@ -83,6 +85,35 @@ pub fn stalls(waits: &[Wait], latency_ns_typical: u64, rule: Rule) -> Vec<Stall>
     stalls
 }
 
+/// All stalls together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Total {
+    /// How many there were.
+    pub count: usize,
+    /// How many are to be expected of the same work done again, if stalls come independently of one another:
+    /// [`rate_interval`]. Stalls that come in bursts vary more.
+    pub count_interval: Interval,
+    /// For how long the drive answered nobody, in nanoseconds.
+    pub duration_ns: u64,
+    /// For how long the longest stall lasted, in nanoseconds; zero when there was none.
+    pub duration_ns_max: u64,
+}
+
+impl Total {
+    /// The total of these stalls.
+    ///
+    /// # Panics
+    /// When `confidence` is not between 0 and 1.
+    pub fn of(stalls: &[Stall], confidence: f64) -> Self {
+        Self {
+            count: stalls.len(),
+            count_interval: rate_interval(stalls.len() as u64, confidence),
+            duration_ns: stalls.iter().map(|stall| stall.duration_ns).sum(),
+            duration_ns_max: stalls.iter().map(|stall| stall.duration_ns).max().unwrap_or(0),
+        }
+    }
+}
+
 fn duration_ns(wait: &Wait) -> u64 {
     assert!(wait.start_ns <= wait.end_ns, "{wait:?} ends before it starts");
     wait.end_ns - wait.start_ns
@@ -110,6 +141,19 @@ mod tests {
                 Stall { start_ns: 0, duration_ns: 620 * MS, position: 0, ios: 4 },
                 Stall { start_ns: 900 * MS, duration_ns: 100 * MS, position: 900, ios: 1 },
             ]
+        );
+    }
+
+    #[test]
+    fn the_total_of_two_stalls_and_of_none() {
+        let found = stalls(&[wait(0, 300), wait(200, 620), wait(900, 1000)], 2 * MS, Rule::default());
+        let total = Total::of(&found, 0.95);
+        assert_eq!((total.count, total.duration_ns, total.duration_ns_max), (2, 720 * MS, 620 * MS));
+        assert_eq!(total.count_interval, rate_interval(2, 0.95));
+        let none = Total::of(&[], 0.95);
+        assert_eq!(
+            (none.count, none.duration_ns, none.duration_ns_max, none.count_interval.low),
+            (0, 0, 0, 0.0)
         );
     }
 

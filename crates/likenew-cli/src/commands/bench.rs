@@ -29,6 +29,8 @@ fn plan(command: &Bench, aim: &Aim) -> Result<Plan, Failure> {
         ops: ops(&command.op, aim)?,
         span: span(command.span, aim)?,
         passes: command.passes,
+        precise: command.precise,
+        passes_max: command.passes_max,
         time: command.time,
         interval: command.interval,
         data: command.data,

@@ -29,12 +29,16 @@ fn plan(command: &Fill, aim: &Aim) -> Result<Plan, Failure> {
     if command.block == 0 {
         return Err(Failure::Usage("--block 0: a write moves at least one sector".into()));
     }
-    let (files, file_size) = files(command, aim)?;
+    let Files { files, file_size, parts } = files(command, aim)?;
     let options = options(&FillOptions {
         files,
         file_size,
         block: command.block,
         depth: command.depth,
+        from: command.from,
+        parts,
+        passes: command.passes,
+        read_back: command.read_back,
         data: command.data,
         stall: command.stall,
     });
@@ -42,12 +46,30 @@ fn plan(command: &Fill, aim: &Aim) -> Result<Plan, Failure> {
     Ok(Plan { schema: 1, procedure: "fill".into(), target, seed: command.on.seed, options })
 }
 
-/// How many files of how many bytes: as asked for, and otherwise such that they fill the space.
-fn files(command: &Fill, aim: &Aim) -> Result<(u32, u64), Failure> {
-    if let (Some(files), Some(file_size)) = (command.files, command.file_size) {
-        return Ok((files, file_size));
+/// Into what the space is divided.
+struct Files {
+    files: u32,
+    file_size: u64,
+    parts: u32,
+}
+
+/// As asked for, and otherwise such that it fills the space.
+fn files(command: &Fill, aim: &Aim) -> Result<Files, Failure> {
+    if command.from > 0 && matches!(aim, Aim::Real(..)) {
+        return Err(Failure::Usage(
+            "--from: in a folder the files lie where the file system puts them".into(),
+        ));
     }
-    let usable = aim.usable_bytes()?;
+    if let (Some(files), Some(file_size)) = (command.files, command.file_size) {
+        return Ok(Files { files, file_size, parts: 1 });
+    }
+    let usable = match (command.one_file, command.file_size) {
+        (true, Some(file_size)) => file_size,
+        _ => aim.usable_bytes()?.saturating_sub(command.from),
+    };
+    if command.one_file {
+        return one_file(command, usable);
+    }
     let files = match (command.files, command.file_size) {
         (Some(files), _) => u64::from(files.max(1)),
         (None, Some(file_size)) => usable / file_size.max(1),
@@ -58,10 +80,25 @@ fn files(command: &Fill, aim: &Aim) -> Result<(u32, u64), Failure> {
         each - each % command.block
     });
     if files == 0 || file_size == 0 {
-        let there = amount(usable);
-        return Err(Failure::Usage(format!("{there} are too little for that: give fewer or smaller files")));
+        return Err(too_little(usable));
     }
     let files = u32::try_from(files)
         .map_err(|_| Failure::Usage(format!("{files} files are too many: give larger ones")))?;
-    Ok((files, file_size))
+    Ok(Files { files, file_size, parts: 1 })
+}
+
+/// A single file of whole parts of whole blocks.
+fn one_file(command: &Fill, bytes: u64) -> Result<Files, Failure> {
+    let usual = (bytes / FILE_BYTES_LEAST).clamp(1, FILES_USUAL) as u32;
+    let parts = command.parts.unwrap_or(usual).max(1);
+    let step = command.block.saturating_mul(u64::from(parts));
+    let file_size = bytes - bytes % step;
+    if file_size == 0 {
+        return Err(too_little(bytes));
+    }
+    Ok(Files { files: 1, file_size, parts })
+}
+
+fn too_little(usable: u64) -> Failure {
+    Failure::Usage(format!("{} are too little for that: give fewer or smaller files", amount(usable)))
 }

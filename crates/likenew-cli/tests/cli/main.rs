@@ -3,6 +3,7 @@
 mod explained;
 mod filesystem;
 mod real;
+mod resumed;
 mod scenarios;
 mod simulated;
 mod support;

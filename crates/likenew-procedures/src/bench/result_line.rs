@@ -4,10 +4,12 @@ use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
-use likenew_stats::interval::mean_interval;
+use likenew_stats::interval::Interval;
+use likenew_stats::precise::Goal;
 use likenew_stats::summary::{maximum, mean, minimum};
 use serde::Serialize;
 
+use crate::precise;
 use crate::profile::Test;
 use crate::rows::LatencyColumns;
 
@@ -18,6 +20,10 @@ pub(super) struct ResultLine<'a> {
     pub(super) segments: Vec<&'a Segment>,
     /// Bytes a second of each pass.
     pub(super) speeds: Vec<f64>,
+    /// Of the mean of the passes.
+    pub(super) interval: Option<Interval>,
+    /// Whether it is as narrow as was wanted.
+    is_precise: bool,
     total: Tally,
 }
 
@@ -46,11 +52,18 @@ pub(super) struct PassRow {
 }
 
 impl<'a> ResultLine<'a> {
-    pub(super) fn new(test: &'a Test, op: Mix, segments: Vec<&'a Segment>) -> Self {
+    pub(super) fn new(test: &'a Test, op: Mix, segments: Vec<&'a Segment>, goal: Option<Goal>) -> Self {
         let mut total = Tally::new(0, Op::Read);
         segments.iter().for_each(|segment| total.merge(&segment.total()));
-        let speeds = segments.iter().map(|segment| segment.bytes_per_s()).collect();
-        Self { test, op, segments, speeds, total }
+        let speeds: Vec<f64> = segments.iter().map(|segment| segment.bytes_per_s()).collect();
+        let (interval, is_precise) = precise::interval(&speeds, goal.as_ref());
+        Self { test, op, segments, speeds, interval, is_precise: is_precise.unwrap_or(false), total }
+    }
+
+    /// Its name, how many passes it has, to what share its mean is known, and whether that is enough.
+    pub(super) fn precision(&self) -> (String, usize, f64, bool) {
+        let half = self.interval.map_or(f64::INFINITY, |interval| (interval.high - interval.low) / 2.0);
+        (self.name(), self.speeds.len(), half / self.mean_speed(), self.is_precise)
     }
 
     pub(super) fn mean_speed(&self) -> f64 {
@@ -62,14 +75,13 @@ impl<'a> ResultLine<'a> {
     }
 
     pub(super) fn result(&self) -> ResultRow {
-        let interval = mean_interval(&self.speeds, CONFIDENCE);
         let iops: Vec<f64> = self.segments.iter().map(|segment| segment.iops()).collect();
         ResultRow {
             test: self.test.to_string(),
             op: self.op.to_string(),
             bytes_per_s: self.mean_speed(),
-            bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
-            bytes_per_s_high: interval.map(|interval| interval.high),
+            bytes_per_s_low: self.interval.map(|interval| interval.low.max(0.0)),
+            bytes_per_s_high: self.interval.map(|interval| interval.high),
             iops: mean(&iops).expect("a line has a pass"),
             latency: (&self.total).into(),
         }
@@ -101,6 +113,3 @@ impl<'a> ResultLine<'a> {
         if slowest > 0.0 { fastest / slowest } else { f64::INFINITY }
     }
 }
-
-/// Of the intervals that are reported.
-pub(super) const CONFIDENCE: f64 = 0.95;

@@ -8,12 +8,25 @@ const RATIO_MAX: f64 = 1_000.0;
 const RESOLUTION: f64 = 0.005;
 /// A median of so many neighbours, of which one or two may stand alone.
 const NEIGHBOURS: usize = 5;
-/// Values further from their neighbours than so many standard deviations are moved in to there.
-const ALONE: f64 = 3.0;
-/// The median of the absolute values of a normal distribution is this share of its standard deviation.
+/// Further away than so many standard deviations is not noise.
+const DEVIATIONS_MAX: f64 = 3.0;
+/// The median of the absolute values of a normal distribution, over its standard deviation.
 const NORMAL_MEDIAN: f64 = 0.674_49;
-/// A smooth series has neighbours that are almost equal; more dependence than this is a wave or a slope.
-const CORRELATION_MAX: f64 = 0.9;
+/// The variance of a normal distribution cut off at three standard deviations, over that of the whole.
+const NORMAL_WITHIN: f64 = 0.973_3;
+/// So many differences, for each value of the lag, may be changes of level …
+const CHANGES: f64 = 3.0;
+/// … besides this share of all; when more are large, the series is like that.
+const LARGE_SHARE: f64 = 0.1;
+/// How much neighbours depend on one another is not known from few values; then it counts as this …
+const CORRELATION_EXPECTED: f64 = 0.3;
+/// … which weighs as much as what so many values say.
+const CORRELATION_WEIGHT: f64 = 30.0;
+/// More dependence than this is a wave or a slope.
+const CORRELATION_MAX: f64 = 0.7;
+/// What a change of level has to take away from the squares, in long-run variances: so much, and twice the logarithm of
+/// the number of values. Chosen so that few of the plain series of `docs/method.md` have a knee.
+const PENALTY: f64 = 8.0;
 
 /// The logarithms, with values that stand alone moved in to the median of their five nearest neighbours ± three standard
 /// deviations (Hampel's identifier: Davies and Gather, "The identification of multiple outliers", JASA 88 (1993)
@@ -25,9 +38,11 @@ pub(super) fn without_hiccups(values: &[f64]) -> Vec<f64> {
     }
     let logs: Vec<f64> =
         values.iter().map(|value| value.clamp(centre / RATIO_MAX, centre * RATIO_MAX).ln()).collect();
-    let smooth = running_median(&logs);
-    let limit = ALONE * (spread(&logs, 1) / 2f64.sqrt()).max(RESOLUTION);
-    logs.iter().zip(smooth).map(|(log, smooth)| log.clamp(smooth - limit, smooth + limit)).collect()
+    let limit = DEVIATIONS_MAX * spread(&logs, 1) / 2f64.sqrt();
+    logs.iter()
+        .zip(running_median(&logs))
+        .map(|(log, smooth)| log.clamp(smooth - limit, smooth + limit))
+        .collect()
 }
 
 /// The median of the five nearest values; at the ends, of the five outermost.
@@ -40,35 +55,88 @@ pub(super) fn running_median(values: &[f64]) -> Vec<f64> {
     (0..values.len()).map(around).collect()
 }
 
-/// The standard deviation of the differences at this lag, from the median of their absolute values: few changes of level
-/// do not enter.
+/// The standard deviation of the differences at this lag. A first estimate from the median of their absolute values tells
+/// which are large; if few are, they are changes of level and do not enter.
 fn spread(values: &[f64], lag: usize) -> f64 {
     let differences: Vec<f64> =
         values.iter().zip(values.iter().skip(lag)).map(|(a, b)| (b - a).abs()).collect();
-    median(&differences).unwrap_or(0.0) / NORMAL_MEDIAN
+    let first = median(&differences).unwrap_or(0.0) / NORMAL_MEDIAN;
+    let small: Vec<f64> = differences.iter().copied().filter(|of| *of <= DEVIATIONS_MAX * first).collect();
+    let few = lag as f64 * (CHANGES + LARGE_SHARE * differences.len() as f64);
+    let square = if (differences.len() - small.len()) as f64 <= few {
+        mean_square(&small) / NORMAL_WITHIN
+    } else {
+        mean_square(&differences)
+    };
+    square.sqrt().max(2f64.sqrt() * RESOLUTION)
 }
 
-/// How much the mean of many values varies by chance.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LongRun {
-    /// Variance of the mean of many values, times their number.
-    pub(super) variance: f64,
+fn mean_square(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64
 }
 
-impl LongRun {
-    /// From the differences at lags 1 and 2, as of a series of autoregressive noise: their variances are 2σ²(1 − ρ) and
-    /// 2σ²(1 − ρ²) (Chakar, Lebarbier, Lévy-Leduc and Robin, "A robust approach for estimating change-points in the mean
-    /// of an AR(1) process", Bernoulli 23 (2017) 1408–1447), and the long-run variance is σ²(1 + ρ)/(1 − ρ).
-    pub(super) fn of(logs: &[f64]) -> Self {
-        let floor = RESOLUTION * RESOLUTION;
-        let (near, far) =
-            (spread(logs, 1).powi(2).max(2.0 * floor), spread(logs, 2).powi(2).max(2.0 * floor));
-        let correlation = (far / near - 1.0).clamp(0.0, CORRELATION_MAX);
-        Self { variance: near / 2.0 * (1.0 + correlation) / (1.0 - correlation).powi(2) }
+/// The variance of the mean of many values, times their number.
+///
+/// It comes from the differences at lags 1 and 2, as of a series of autoregressive noise: their variances are 2σ²(1 − ρ)
+/// and 2σ²(1 − ρ²) (Chakar, Lebarbier, Lévy-Leduc and Robin, "A robust approach for estimating change-points in the mean
+/// of an AR(1) process", Bernoulli 23 (2017) 1408–1447), and the long-run variance is σ²(1 + ρ)/(1 − ρ).
+pub(super) fn long_run_variance(logs: &[f64]) -> f64 {
+    let (near, far) = (spread(logs, 1).powi(2), spread(logs, 2).powi(2));
+    let count = logs.len() as f64;
+    let correlation = ((far / near - 1.0) * count + CORRELATION_EXPECTED * CORRELATION_WEIGHT)
+        / (count + CORRELATION_WEIGHT);
+    let correlation = correlation.clamp(0.0, CORRELATION_MAX);
+    near / 2.0 * (1.0 + correlation) / (1.0 - correlation).powi(2)
+}
+
+/// What a further level has to take away from the squares of so many values.
+pub(super) fn penalty(long_run_variance: f64, count: usize) -> f64 {
+    long_run_variance * (PENALTY + 2.0 * (count.max(1) as f64).ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// Autoregressive noise of uniform steps, and the long-run variance it has.
+    fn autoregressive(count: usize, on: f64) -> (Vec<f64>, f64) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut last = 0.0;
+        let mut next = || {
+            last = on * last + random.random_range(-0.1..0.1);
+            last
+        };
+        ((0..count).map(|_| next()).collect(), 0.04 / 12.0 / (1.0 - on).powi(2))
     }
 
-    /// What one change of level has to take away from the squares.
-    pub(super) fn penalty(self, count: usize) -> f64 {
-        self.variance * (10.0 + 2.0 * (count.max(1) as f64).ln())
+    #[test]
+    fn the_long_run_variance_of_known_noise() {
+        for on in [0.0, 0.3, 0.5] {
+            let (logs, expected) = autoregressive(20_000, on);
+            let ratio = long_run_variance(&logs) / expected;
+            assert!((0.85..1.15).contains(&ratio), "φ = {on}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn steps_do_not_enter_the_noise_and_disorder_does() {
+        let (logs, _) = autoregressive(200, 0.0);
+        let stepped: Vec<f64> =
+            logs.iter().enumerate().map(|(index, log)| log + (index / 70) as f64).collect();
+        assert!((long_run_variance(&stepped) / long_run_variance(&logs) - 1.0).abs() < 0.2);
+        let disorder: Vec<f64> = logs.iter().map(|log| if *log > 0.05 { log + 2.0 } else { *log }).collect();
+        assert!(long_run_variance(&disorder) > 0.5);
+    }
+
+    #[test]
+    fn one_or_two_values_that_stand_alone_are_moved_in() {
+        let mut values = vec![100.0; 30];
+        (values[0], values[10], values[11], values[29]) = (1.0, 0.0, 900.0, 2.0);
+        let limit = DEVIATIONS_MAX * RESOLUTION + 1e-9;
+        assert!(without_hiccups(&values).iter().all(|log| (log - 100f64.ln()).abs() < limit));
+        (10..13).for_each(|index| values[index] = 50.0);
+        assert!((without_hiccups(&values)[11] - 50f64.ln()).abs() < limit);
     }
 }

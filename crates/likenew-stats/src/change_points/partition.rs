@@ -2,155 +2,145 @@
 
 use std::ops::Range;
 
+use statrs::distribution::{Binomial, DiscreteCDF as _};
+
 use super::LEVEL_MIN;
-use super::noise::running_median;
+use super::sums::Sums;
 
-/// A stretch of the series.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Segment {
-    pub(super) range: Range<usize>,
-    /// Mean of the logarithms.
-    pub(super) level: f64,
-    /// Whether a line explains it, rather than a level.
-    pub(super) slopes: bool,
-}
+/// A line takes more than a level to tell, but no place has to be searched for it as for a second level …
+const PENALTIES_OF_A_LINE: f64 = 1.75;
+/// … and a parabola one number more.
+const PENALTIES_OF_A_PARABOLA: f64 = 2.25;
+/// A level that may be a handful of the values of its neighbour, put together by chance, is none; this is the
+/// probability of that anywhere in the series.
+const CHANCE_MAX: f64 = 0.01;
 
-/// Running sums, by which the squares around a level or a line are known at once for any stretch.
-pub(super) struct Sums {
-    logs: Vec<f64>,
-    /// Sums of the logarithms and of their squares before each index.
-    level: Vec<[f64; 2]>,
-    /// Sums, before each index, of what a line through the values weighted by their size needs.
-    line: Vec<[f64; 6]>,
-}
-
-impl Sums {
-    pub(super) fn of(logs: &[f64]) -> Self {
-        let centre = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
-        let mut level = vec![[0.0; 2]];
-        let mut line = vec![[0.0; 6]];
-        for (index, (log, smooth)) in logs.iter().zip(running_median(logs)).enumerate() {
-            let log = log - centre;
-            let place = index as f64 / logs.len() as f64;
-            let weight = (centre - smooth).exp();
-            let value = log.exp() * weight;
-            let terms = [
-                value * value,
-                value * weight,
-                value * weight * place,
-                weight * weight,
-                weight * weight * place,
-                weight * weight * place * place,
-            ];
-            level.push(plus(level[index], [log, log * log]));
-            line.push(plus(line[index], terms));
-        }
-        Self { logs: logs.to_vec(), level, line }
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.logs.len()
-    }
-
-    /// Squares of the logarithms around their mean.
-    fn squares_of_level(&self, range: &Range<usize>) -> f64 {
-        let [sum, squares] = minus(self.level[range.end], self.level[range.start]);
-        (squares - sum * sum / range.len() as f64).max(0.0)
-    }
-
-    /// Squares of the relative distances from the best line through the values.
-    fn squares_of_line(&self, range: &Range<usize>) -> f64 {
-        let [vv, vw, vwx, ww, wwx, wwxx] = minus(self.line[range.end], self.line[range.start]);
-        let determinant = ww * wwxx - wwx * wwx;
-        if determinant <= 1e-12 * ww * wwxx {
-            return f64::INFINITY;
-        }
-        let start = (vw * wwxx - vwx * wwx) / determinant;
-        let slope = (vwx * ww - vw * wwx) / determinant;
-        (vv - start * vw - slope * vwx).max(0.0)
-    }
-
-    /// Squares of the logarithms around the level of a segment.
-    pub(super) fn squares_around(&self, range: Range<usize>, segment: &Segment) -> f64 {
-        self.logs[range].iter().map(|log| (log - segment.level).powi(2)).sum()
-    }
-
-    fn segment(&self, range: Range<usize>, slopes: bool) -> Segment {
-        let level = self.logs[range.clone()].iter().sum::<f64>() / range.len() as f64;
-        Segment { range, level, slopes }
-    }
-}
-
-fn plus<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
-    std::array::from_fn(|index| a[index] + b[index])
-}
-
-fn minus<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
-    std::array::from_fn(|index| a[index] - b[index])
-}
-
-/// The stretches of a series. Optimal partitioning (Jackson et al., "An algorithm for optimal partitioning of data on an
-/// interval", IEEE Signal Processing Letters 12 (2005) 105–108) in two passes: first into levels, then, between the
-/// boundaries found, into levels and lines.
-pub(super) fn partition(sums: &Sums, penalty: f64, least_change: f64) -> Vec<Segment> {
-    if sums.count() == 0 {
+/// The stretches of a series, where each level or slope costs a penalty and changes count from this share on.
+///
+/// Optimal partitioning (Jackson et al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal
+/// Processing Letters 12 (2005) 105–108), first into levels, and then, between the boundaries found, into levels, lines
+/// and parabolas.
+pub(super) fn partition(logs: &[f64], sums: &Sums, penalty: f64, least_change: f64) -> Vec<Range<usize>> {
+    if logs.is_empty() {
         return Vec::new();
     }
-    let places: Vec<usize> = (0..=sums.count()).collect();
-    let stairs = best(&places, |range| {
-        (range.len() >= LEVEL_MIN).then(|| (sums.squares_of_level(range) + penalty, false))
-    });
-    let boundaries: Vec<usize> =
-        std::iter::once(0).chain(stairs.iter().map(|(range, _)| range.end)).collect();
-    // A staircase of steps that do not count lies around its line with a third of a step's half as standard deviation.
+    let places: Vec<usize> = (0..=logs.len()).collect();
+    let stairs = best(&places, LEVEL_MIN, |range| sums.squares_of_level(range) + penalty);
+    let boundaries: Vec<usize> = std::iter::once(0).chain(stairs.iter().map(|range| range.end)).collect();
+    // A staircase of steps too small to count lies around its line with this variance.
     let forgiven = least_change * least_change / 12.0;
-    let parts = best(&boundaries, |range| {
-        let level = sums.squares_of_level(range) + penalty;
-        let line = (sums.squares_of_line(range) - range.len() as f64 * forgiven).max(0.0) + 2.0 * penalty;
-        Some((level.min(line), line < level))
+    let segments = best(&boundaries, 1, |range| {
+        let (line, bent) = sums.squares_of_curves(range);
+        let curve = |squares: f64, penalties: f64| {
+            (squares - range.len() as f64 * forgiven).max(0.0) + penalties * penalty
+        };
+        (sums.squares_of_level(range) + penalty)
+            .min(curve(line, PENALTIES_OF_A_LINE))
+            .min(curve(bent, PENALTIES_OF_A_PARABOLA))
     });
-    let segments = parts.into_iter().map(|(range, slopes)| sums.segment(range, slopes)).collect();
-    without_small_changes(sums, segments, least_change)
+    let least = (1.0 + least_change).ln();
+    // As a doubt: how much smaller a change is than the least that counts, and how likely chance put a level together.
+    let small = |a: &Range<usize>, b: &Range<usize>| least - (sums.mean(a) - sums.mean(b)).abs();
+    let segments = joined(segments, 0.0, small);
+    joined(segments, CHANCE_MAX / logs.len() as f64, |a, b| chance(logs, a, b))
 }
 
-/// The cheapest way to cut at some of the places, and for each stretch what its cost came with.
-fn best(places: &[usize], cost: impl Fn(&Range<usize>) -> Option<(f64, bool)>) -> Vec<(Range<usize>, bool)> {
-    let mut cheapest = vec![(0.0, 0, false)];
+/// The cheapest way to cut at some of the places into stretches of at least so many places each.
+fn best(places: &[usize], length_min: usize, cost: impl Fn(&Range<usize>) -> f64) -> Vec<Range<usize>> {
+    // The cost up to each place, and where the last stretch up to it starts. What is too short is in one piece.
+    let mut cheapest = vec![(0.0f64, 0)];
     for end in 1..places.len() {
-        let mut found = (f64::INFINITY, 0, false);
-        for start in 0..end {
-            let before: f64 = cheapest[start].0;
-            if before < found.0
-                && let Some((own, kind)) = cost(&(places[start]..places[end]))
-                && before + own < found.0
-            {
-                found = (before + own, start, kind);
+        let whole = if end < length_min { f64::INFINITY } else { cost(&(places[0]..places[end])) };
+        let mut found = (whole, 0);
+        for start in length_min..(end + 1).saturating_sub(length_min) {
+            let before = cheapest[start].0;
+            if before < found.0 {
+                let with = before + cost(&(places[start]..places[end]));
+                if with < found.0 {
+                    found = (with, start);
+                }
             }
         }
         cheapest.push(found);
     }
     let (mut parts, mut end) = (Vec::new(), places.len() - 1);
-    if cheapest[end].0.is_infinite() {
-        return vec![(places[0]..places[end], false)];
-    }
     while end > 0 {
-        let (_, start, kind) = cheapest[end];
-        parts.push((places[start]..places[end], kind));
+        let start = cheapest[end].1;
+        parts.push(places[start]..places[end]);
         end = start;
     }
     parts.reverse();
     parts
 }
 
-/// Joins neighbours whose levels are too close, the closest first, and slopes that go on as slopes.
-fn without_small_changes(sums: &Sums, mut segments: Vec<Segment>, least_change: f64) -> Vec<Segment> {
-    let least = (1.0 + least_change).ln();
-    let change = |pair: &[Segment]| (pair[0].level - pair[1].level).abs();
+/// The stretches with neighbours joined that are in doubt, the most doubtful first, until no doubt is above the limit.
+fn joined(
+    mut parts: Vec<Range<usize>>,
+    limit: f64,
+    doubt: impl Fn(&Range<usize>, &Range<usize>) -> f64,
+) -> Vec<Range<usize>> {
+    let mut doubts: Vec<f64> = parts.windows(2).map(|pair| doubt(&pair[0], &pair[1])).collect();
     loop {
-        let closest = segments.windows(2).map(change).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((at, _)) = closest.filter(|(_, change)| *change < least) else { return segments };
-        let joined = segments[at].range.start..segments[at + 1].range.end;
-        let slopes = segments[at].slopes || segments[at + 1].slopes;
-        segments.splice(at..at + 2, [sums.segment(joined, slopes)]);
+        let most = doubts.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((at, _)) = most.filter(|(_, doubt)| *doubt > limit) else { return parts };
+        parts[at].end = parts.remove(at + 1).end;
+        doubts.remove(at);
+        if at > 0 {
+            doubts[at - 1] = doubt(&parts[at - 1], &parts[at]);
+        }
+        if at < doubts.len() {
+            doubts[at] = doubt(&parts[at], &parts[at + 1]);
+        }
+    }
+}
+
+/// The probability that as many values of the shorter stretch lie on its side of the middle between the two if they were
+/// drawn from the longer one: a sign test. The longer one is credited with half a value that it does not have.
+fn chance(logs: &[f64], a: &Range<usize>, b: &Range<usize>) -> f64 {
+    let level = |of: &Range<usize>| logs[of.clone()].iter().sum::<f64>() / of.len() as f64;
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let (own, other) = (level(short), level(long));
+    let middle = (own + other) / 2.0;
+    let beyond =
+        |of: &Range<usize>| logs[of.clone()].iter().filter(|log| (**log < middle) == (own < other)).count();
+    let share = (beyond(long) as f64 + 0.5) / (long.len() as f64 + 1.0);
+    match beyond(short) as u64 {
+        0 => 1.0,
+        hits => Binomial::new(share, short.len() as u64).expect("a share is a probability").sf(hits - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cheapest_cut_is_found() {
+        // Cost: the squares around the mean of 0 0 0 0 9 9 9, and 1 for each stretch.
+        let values = [0.0, 0.0, 0.0, 0.0, 9.0, 9.0, 9.0];
+        let sums = Sums::of(&values);
+        let places: Vec<usize> = (0..=values.len()).collect();
+        let cost = |range: &Range<usize>| sums.squares_of_level(range) + 1.0;
+        assert_eq!(best(&places, 3, cost), [0..4, 4..7]);
+        // Stretches of four do not fit twice, so that all are one.
+        assert_eq!(best(&places, 4, cost).len(), 1);
+        assert_eq!(best(&places[..2], 3, cost).len(), 1);
+    }
+
+    #[test]
+    fn the_most_doubtful_are_joined_first() {
+        let width = |a: &Range<usize>, b: &Range<usize>| 1.0 / (a.len() + b.len()) as f64;
+        assert_eq!(joined(vec![0..4, 4..5, 5..7, 7..20], 0.2, width), [0..4, 4..7, 7..20]);
+        assert_eq!(joined(Vec::new(), 0.0, width), []);
+    }
+
+    #[test]
+    fn three_low_values_may_be_chance_where_a_third_is_low() {
+        let mut logs = vec![1.0; 40];
+        (30..33).for_each(|index| logs[index] = 0.0);
+        assert!(chance(&logs, &(0..30), &(30..33)) < 1e-5);
+        (0..30).step_by(3).for_each(|index| logs[index] = 0.0);
+        let share: f64 = 10.5 / 31.0;
+        assert!((chance(&logs, &(0..30), &(30..33)) - share.powi(3)).abs() < 1e-9);
     }
 }

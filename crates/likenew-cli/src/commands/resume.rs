@@ -1,0 +1,93 @@
+//! `likenew resume RUN`: an interrupted run goes on where it stopped.
+
+use likenew_archive::Archive;
+use likenew_core::drive::{Drive, Identity, Kind};
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::Stop;
+use likenew_core::rehearsal::Rehearsal;
+use likenew_procedures::all::from_plan;
+use likenew_run::restore::{RestoreError, restore};
+
+use crate::aim::Aim;
+use crate::arguments::Resume;
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::measure::{Measurement, ask_about_wear, carry_out};
+use crate::progress::Progress;
+
+pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
+    let (run, record) = Archive::resume(&command.run).map_err(anyhow::Error::new)?;
+    record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    let (evidence, instrument) = (record.evidence(), record.header.machine.instrument);
+    let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
+    let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
+    if rehearsal.workloads.is_empty() {
+        let path = command.run.display();
+        return Err(Failure::Usage(format!(
+            "{path} had come to its end, so there is nothing to go on with; likenew judge {path} judges it again"
+        )));
+    }
+    let mut aim = Aim::take(target(&evidence)?, &command.how)?;
+    aim.clear_leftover(&command.how)?;
+    interrupt::listen()?;
+    let mut drive = aim.open(procedure.layout(), &command.how)?;
+    refuse_another(&evidence, &drive.identity())?;
+    ask_about_wear(&rehearsal, &aim, &command.how)?;
+    if let Some(exit) = bring_back(&mut *drive, &evidence)? {
+        return Ok(exit);
+    }
+    carry_out(
+        Measurement { drive, procedure, evidence, instrument, archive: Some(run), rehearsal },
+        &command.how,
+    )
+}
+
+/// A path as the run itself names it: what was typed may have been relative to another folder.
+fn target(evidence: &Evidence) -> Result<&str, Failure> {
+    match evidence.identity.kind {
+        Kind::Folder | Kind::File | Kind::Device => Ok(&evidence.identity.name),
+        Kind::Simulated | Kind::Nop => evidence.plan.target.as_deref().ok_or_else(|| {
+            Failure::Usage("the run does not say on which drive it was measured: start a new run".into())
+        }),
+    }
+}
+
+/// The rest of a run on another drive would be no run.
+fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<(), Failure> {
+    let then = &evidence.identity;
+    let told = |of: &Identity| {
+        let model = of.model.as_deref().unwrap_or("model unknown");
+        format!("{} ({model}, {} bytes in blocks of {})", of.name, of.capacity_bytes, of.block_bytes)
+    };
+    let same = then.kind == now.kind && told(then) == told(now);
+    same.then_some(()).ok_or_else(|| {
+        Failure::Refused(format!(
+            "the run was measured on {}, and what is there now is {}: start a new run",
+            told(then),
+            told(now)
+        ))
+    })
+}
+
+/// Until then nothing is measured, so that somebody who stops it loses nothing. An exit, if somebody did.
+fn bring_back(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>, Failure> {
+    anstream::eprintln!(
+        "Going on after {} workloads; the drive is brought back to where it was then.",
+        evidence.segments.len()
+    );
+    let progress = std::cell::RefCell::new(Progress::new());
+    let begins = |workload: &_, done, all| progress.borrow_mut().begins(workload, done, all);
+    let restored = restore(drive, &evidence.segments, begins, &mut || Box::new(progress.borrow().recorder()));
+    progress.borrow().finish();
+    match restored {
+        Ok(()) => Ok(None),
+        Err(RestoreError::Stopped(Stop::Interrupted)) => {
+            anstream::eprintln!("Stopped on the way back; what was measured before is still kept.");
+            Ok(Some(Exit::Interrupted))
+        }
+        Err(error @ RestoreError::Otherwise { .. }) => Err(Failure::Refused(error.to_string())),
+        Err(RestoreError::Run(error)) => Err(error.into()),
+        Err(RestoreError::Fault(fault)) => Err(fault.into()),
+        Err(error @ RestoreError::Stopped(_)) => Err(Failure::Other(error.into())),
+    }
+}

@@ -1,0 +1,109 @@
+//! One file, or one part of a single large one, as it was written or read back.
+
+use likenew_core::segment::Segment;
+use likenew_stats::stalls::{Rule, Stall, Wait, stalls};
+use serde::Serialize;
+
+/// What is measured one by one: whole files, or the parts of a single one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    File,
+    Part,
+}
+
+impl Unit {
+    /// `file` or `part`.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Part => "part",
+        }
+    }
+}
+
+/// One of them.
+pub(super) struct Part<'a> {
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) bytes: u64,
+    pub(super) bytes_per_s: f64,
+    pub(super) segment: &'a Segment,
+    pub(super) stalls: Vec<Stall>,
+}
+
+/// Where a row belongs: the columns before the figures.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Key {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pass: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<usize>,
+}
+
+impl Key {
+    /// The pass is named where there are several.
+    pub(super) fn new(unit: Unit, number: usize, pass: Option<usize>) -> Self {
+        let of = |this| (unit == this).then_some(number);
+        Self { pass, file: of(Unit::File), part: of(Unit::Part) }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct PartRow {
+    #[serde(flatten)]
+    key: Key,
+    bytes_per_s: f64,
+    stalls: usize,
+    latency_ns_p50: u64,
+    latency_ns_max: u64,
+    elapsed_ns: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct StallRow {
+    #[serde(flatten)]
+    key: Key,
+    at_ns: u64,
+    duration_ns: u64,
+    offset_bytes: u64,
+    ios: usize,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn new(number: usize, segment: &'a Segment, rule: Rule) -> Self {
+        let waits: Vec<Wait> = segment
+            .slowest
+            .iter()
+            .map(|sample| Wait { start_ns: sample.due.0, end_ns: sample.done.0, position: sample.offset })
+            .collect();
+        // Little's law: with `depth` in flight, one I/O's own share of the time is its latency over the depth.
+        let typical_ns = segment.latencies().quantile(0.5).0 / u64::from(segment.workload.depth());
+        let stalls = stalls(&waits, typical_ns, rule);
+        let bytes = segment.total().bytes;
+        Self { number, bytes, bytes_per_s: segment.bytes_per_s(), segment, stalls }
+    }
+
+    pub(super) fn row(&self, unit: Unit, pass: Option<usize>) -> PartRow {
+        let latencies = self.segment.latencies();
+        PartRow {
+            key: Key::new(unit, self.number, pass),
+            bytes_per_s: self.bytes_per_s,
+            stalls: self.stalls.len(),
+            latency_ns_p50: latencies.quantile(0.5).0,
+            latency_ns_max: latencies.max().0,
+            elapsed_ns: self.segment.elapsed().0,
+        }
+    }
+
+    pub(super) fn stall_rows(&self, unit: Unit, pass: Option<usize>) -> impl Iterator<Item = StallRow> {
+        self.stalls.iter().map(move |stall| StallRow {
+            key: Key::new(unit, self.number, pass),
+            at_ns: stall.start_ns,
+            duration_ns: stall.duration_ns,
+            offset_bytes: stall.position,
+            ios: stall.ios,
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! Brings a drive back to where an interrupted run has left it.
+//!
+//! A simulated drive starts anew, so everything that was run is run again in its own time, and has to come out as it was
+//! recorded. A folder's own files went when the run ended, so what they held is written again. What existing files and
+//! devices hold is still there.
+
+use std::ops::Range;
+
+use likenew_core::drive::{Drive, Kind};
+use likenew_core::fault::Fault;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::recorder::{Recorder, Stop};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::target::{Clock, Geometry};
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+
+use crate::run::{Ran, RunError, run};
+
+/// Why a drive could not be brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// A simulated drive did not do again what it had done.
+    #[error(
+        "workload {number} (\"{name}\") did not come out as it was recorded, so this is not the drive that was measured: its file, or this \
+         version of likenew, is another one; start a new run"
+    )]
+    Otherwise {
+        /// Which, from 1.
+        number: usize,
+        /// Its name.
+        name: String,
+    },
+    /// A workload could not be run again.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The lab failed on the way.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The drive answered with an error, or somebody asked to stop.
+    #[error(
+        "it ended with {0:?} on the way back to where the run had stopped; what was measured before is still kept"
+    )]
+    Stopped(Stop),
+}
+
+/// What it takes to bring a drive back.
+pub fn workloads(kind: Kind, geometry: &Geometry, segments: &[Segment]) -> Vec<Workload> {
+    if geometry.clock == Clock::Virtual {
+        return segments.iter().map(|segment| segment.workload.clone()).collect();
+    }
+    if kind == Kind::Folder { rewrites(geometry, segments) } else { Vec::new() }
+}
+
+/// Brings a drive that was just opened back to where it was after `segments`.
+///
+/// # Errors
+/// It could not be done, or a simulated drive turned out to be another one.
+pub fn restore(
+    drive: &mut dyn Drive,
+    segments: &[Segment],
+    mut begins: impl FnMut(&Workload, usize, usize),
+    recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
+) -> Result<(), RestoreError> {
+    let geometry = drive.geometry();
+    let workloads = workloads(drive.identity().kind, &geometry, segments);
+    for (index, workload) in workloads.iter().enumerate() {
+        begins(workload, index, workloads.len());
+        let Ran { segment, fault } = run(drive, workload, recorder)?;
+        if let Some(fault) = fault {
+            return Err(fault.into());
+        }
+        if segment.stop != Stop::Reached {
+            return Err(RestoreError::Stopped(segment.stop));
+        }
+        if geometry.clock == Clock::Virtual && segment != segments[index] {
+            return Err(RestoreError::Otherwise { number: index + 1, name: workload.name.clone() });
+        }
+    }
+    drive.go_on_at(segments.last().map_or_else(Default::default, |segment| segment.ended));
+    Ok(())
+}
+
+/// Writes again, in order of addresses, what was written and not trimmed.
+fn rewrites(geometry: &Geometry, segments: &[Segment]) -> Vec<Workload> {
+    let mut held = Held::default();
+    for segment in segments {
+        for (index, stream) in segment.workload.streams.iter().enumerate() {
+            let bytes = |op| {
+                let of = segment
+                    .tallies
+                    .iter()
+                    .filter(|tally| usize::from(tally.stream) == index && tally.op == op);
+                of.map(|tally| tally.bytes).sum::<u64>()
+            };
+            let region = stream.place.region().resolve(geometry.capacity, geometry.block);
+            let region = region.expect("a workload that ran fits its drive");
+            let part = |bytes: u64| match stream.place {
+                // One copy goes through its zone from the start; several each have a part of it.
+                Place::Forward(_) if segment.workload.lanes == 1 => {
+                    region.start..region.end.min(region.start.saturating_add(bytes))
+                }
+                _ => region.clone(),
+            };
+            let (written, trimmed) = (bytes(Op::Write), bytes(Op::Trim));
+            if written > 0 {
+                held.put(part(written), Some(stream.data));
+            }
+            if trimmed > 0 {
+                held.put(part(trimmed), None);
+            }
+        }
+    }
+    held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect()
+}
+
+fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload {
+    const BLOCK: u32 = 1 << 20;
+    const DEPTH: u32 = 8;
+    // No I/O may cross the end of a file.
+    let bounds = [range.start, range.end, geometry.boundary.unwrap_or(0)];
+    let block = bounds.iter().fold(BLOCK, |block, bound| block.min(1 << bound.trailing_zeros().min(31)));
+    let bytes = range.end - range.start;
+    let stream =
+        Stream::closed(Mix::Only(Op::Write), block, Place::Forward(Region::bytes(range)), DEPTH, data);
+    Workload::new("writing again what the run had written", Until::bytes(bytes), vec![stream])
+}
+
+/// What a drive holds: ranges that do not overlap, in order of addresses.
+#[derive(Default)]
+struct Held {
+    ranges: Vec<(Range<u64>, DataClass)>,
+}
+
+impl Held {
+    /// The range holds this from now on, or nothing.
+    fn put(&mut self, range: Range<u64>, data: Option<DataClass>) {
+        if range.is_empty() {
+            return;
+        }
+        let mut kept: Vec<(Range<u64>, DataClass)> = Vec::with_capacity(self.ranges.len() + 2);
+        for (old, of) in self.ranges.drain(..) {
+            for part in [old.start..old.end.min(range.start), old.start.max(range.end)..old.end] {
+                if !part.is_empty() {
+                    kept.push((part, of));
+                }
+            }
+        }
+        kept.extend(data.map(|data| (range, data)));
+        kept.sort_by_key(|(range, _)| range.start);
+        for (range, data) in kept {
+            match self.ranges.last_mut() {
+                Some((last, of)) if last.end == range.start && *of == data => last.end = range.end,
+                _ => self.ranges.push((range, data)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn neighbours_join_and_what_is_trimmed_is_gone() {
+        let mut held = Held::default();
+        held.put(0..10, Some(DataClass::Random));
+        held.put(10..20, Some(DataClass::Random));
+        held.put(30..40, Some(DataClass::Zero));
+        assert_eq!(held.ranges, [(0..20, DataClass::Random), (30..40, DataClass::Zero)]);
+        held.put(5..35, None);
+        assert_eq!(held.ranges, [(0..5, DataClass::Random), (35..40, DataClass::Zero)]);
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_hold_what_a_plain_array_holds(puts in prop::collection::vec((0u64..60, 0u64..20, 0..3u8), 0..40)) {
+            let mut held = Held::default();
+            let mut cells = [None; 80];
+            for (start, length, what) in puts {
+                let data = [None, Some(DataClass::Random), Some(DataClass::Zero)][usize::from(what)];
+                held.put(start..start + length, data);
+                cells[start as usize..(start + length) as usize].fill(data);
+            }
+            let mut shown = [None; 80];
+            for (range, data) in &held.ranges {
+                prop_assert!(!range.is_empty());
+                shown[range.start as usize..range.end as usize].fill(Some(*data));
+            }
+            prop_assert_eq!(shown, cells);
+            prop_assert!(held.ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start));
+        }
+    }
+}
