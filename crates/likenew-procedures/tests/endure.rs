@@ -207,12 +207,12 @@ fn the_zones_of_a_disk_are_no_knees() {
 }
 
 #[test]
-fn reads_that_fall_to_less_than_half_are_a_problem() {
-    let falls = |_: usize, workload: &Workload| steady(if turn(workload) < 20 { 250e6 } else { 100e6 });
+fn reads_that_fall_to_less_than_a_quarter_are_a_problem() {
+    let falls = |_: usize, workload: &Workload| steady(if turn(workload) < 20 { 250e6 } else { 50e6 });
     let findings = play(&looped(options()), evidence(AREA, true), falls);
     assert!(findings.found_problem());
     let problem = findings.verdicts.iter().find(|verdict| verdict.problem).unwrap();
-    assert!(problem.claim.starts_with("Reads keep 40 %"), "{}", problem.claim);
+    assert!(problem.claim.starts_with("Reads keep 20 %"), "{}", problem.claim);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The binary as users and scripts meet it.
 
+mod endured;
 mod explained;
 mod filesystem;
 mod real;

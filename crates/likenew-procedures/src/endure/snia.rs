@@ -180,14 +180,9 @@ impl<'a> Progress<'a> {
         self.rounds.iter().skip(step - 1).step_by(step).map(|round| figure.of(&round[point])).collect()
     }
 
-    /// Every n-th round is one that the end is judged by: those that count where they ended it, all of them otherwise.
-    pub(super) fn counting(&self) -> usize {
-        if self.ending == Some(Ending::Steady) { self.phase.sample } else { 1 }
-    }
-
-    /// The rounds that the results are taken from: the last five that the end is judged by.
+    /// The rounds that the results are taken from: the last five, of those that count where they ended it.
     pub(super) fn window(&self) -> Vec<&'a [Segment]> {
-        let step = self.counting();
+        let step = if self.ending == Some(Ending::Steady) { self.phase.sample } else { 1 };
         let counting: Vec<&[Segment]> = self.rounds.iter().skip(step - 1).step_by(step).copied().collect();
         counting[counting.len().saturating_sub(ROUNDS)..].to_vec()
     }

@@ -6,11 +6,12 @@ use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 use likenew_core::verdict::{Findings, Row};
 use likenew_stats::steady::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
+use likenew_stats::summary::mean;
 use serde::Serialize;
 
 use super::course::{Course, Pass};
 use super::level::{Level, Rounds};
-use super::snia::{Progress, Snia};
+use super::snia::{Ending, Progress, Snia};
 use super::snia_pictures::pictures;
 use super::snia_plan::{SniaTest, read_percent};
 use super::snia_results::Results;
@@ -24,10 +25,14 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
     let reached = evidence.segments.iter().take_while(|segment| segment.stop == Stop::Reached).count();
     let segments = &evidence.segments[..reached];
     let phases: Vec<Progress<'_>> = of.progress(segments, &evidence.geometry);
-    let results: Vec<Results<'_>> = phases.iter().flat_map(Results::of_phase).collect();
-    let course = saturation(of, &phases);
-    let level = course.as_ref().map(|course| Level::new(course, &saturation_rounds(course, &phases[0])));
     let area = of.area(&evidence.geometry).max(1);
+    let course = saturation(of, &phases);
+    let level =
+        course.as_ref().map(|course| Level::new(course, &saturation_rounds(course, &phases[0], area)));
+    let settled = level.as_ref().is_some_and(|level| level.steadiness.is_steady());
+    let is_steady = |phase: &Progress<'_>| settled || phase.ending == Some(Ending::Steady);
+    let results: Vec<Results<'_>> =
+        phases.iter().flat_map(|phase| Results::of_phase(phase, is_steady(phase))).collect();
 
     let mut findings = Findings::default();
     findings.verdicts.extend(verdicts(
@@ -70,17 +75,30 @@ fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<Course<'a>> {
     })
 }
 
-/// The rounds by which the saturation is judged.
-fn saturation_rounds(course: &Course<'_>, progress: &Progress<'_>) -> Rounds {
-    let step = progress.counting();
-    let counting = || course.passes.iter().skip(step - 1).step_by(step);
-    let last = course.speeds();
-    let last = &last[last.len().saturating_sub(ROUNDS)..];
-    Rounds {
-        speeds: counting().map(|pass| pass.segment.bytes_per_s()).collect(),
-        began: counting().map(|pass| pass.written_before).collect(),
-        last: last.iter().sum::<f64>() / last.len() as f64,
+/// The rounds by which the saturation is judged: the samples, where they ended it; otherwise the mean of every quarter of a
+/// fill, because five minutes next to each other are alike while a drive still falls from hour to hour.
+fn saturation_rounds(course: &Course<'_>, progress: &Progress<'_>, area: u64) -> Rounds {
+    let speeds = course.speeds();
+    let last = &speeds[speeds.len().saturating_sub(ROUNDS)..];
+    let mut rounds = Rounds { speeds: Vec::new(), began: Vec::new(), last: mean(last).unwrap_or(0.0) };
+    let mut add = |passes: &[Pass<'_>]| {
+        let speeds: Vec<f64> = passes.iter().map(|pass| pass.segment.bytes_per_s()).collect();
+        rounds.speeds.extend(mean(&speeds));
+        rounds.began.extend(passes.first().map(|pass| pass.written_before));
+    };
+    if progress.ending == Some(Ending::Steady) {
+        let step = progress.phase.sample;
+        course.passes.chunks_exact(step).for_each(|passes| add(&passes[step - 1..]));
+        return rounds;
     }
+    let quarter = |bytes: u64| bytes / area.div_ceil(4);
+    for passes in course.passes.chunk_by(|a, b| quarter(a.written_before) == quarter(b.written_before)) {
+        let (first, last) = (passes[0], passes[passes.len() - 1]);
+        if quarter(last.written_after) > quarter(first.written_before) {
+            add(passes);
+        }
+    }
+    rounds
 }
 
 #[derive(Serialize)]

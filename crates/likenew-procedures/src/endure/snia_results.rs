@@ -8,7 +8,7 @@ use likenew_stats::summary::mean;
 use serde::Serialize;
 
 use super::level::CONFIDENCE;
-use super::snia::{Ending, Progress};
+use super::snia::Progress;
 use super::snia_plan::{Figure, Point, read_percent};
 
 /// A point over the rounds of the window.
@@ -40,7 +40,7 @@ const P99999_IOS_MIN: u64 = 100_000;
 
 impl<'a> Results<'a> {
     /// Each point of a phase; none before its first whole round.
-    pub(super) fn of_phase(progress: &Progress<'a>) -> Vec<Self> {
+    pub(super) fn of_phase(progress: &Progress<'a>, is_steady: bool) -> Vec<Self> {
         let window = progress.window();
         if window.is_empty() {
             return Vec::new();
@@ -49,7 +49,7 @@ impl<'a> Results<'a> {
             let segments: Vec<&Segment> = window.iter().map(|round| &round[index]).collect();
             let mut total = Tally::new(0, Op::Read);
             segments.iter().for_each(|segment| total.merge(&segment.total()));
-            Self { point: *point, is_steady: progress.ending == Some(Ending::Steady), segments, total }
+            Self { point: *point, is_steady, segments, total }
         });
         points.collect()
     }

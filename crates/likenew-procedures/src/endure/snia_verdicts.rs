@@ -142,15 +142,27 @@ fn settled(progress: &Progress<'_>) -> Verdict {
 fn saturated(level: &Level<'_>, phases: &[Progress<'_>]) -> Verdict {
     let claim = "Random writes have reached a steady state.";
     let rounds = level.course.passes.len();
-    let (standing, why) = match (phases[0].ending, level.steadiness.is_steady()) {
-        (Some(Ending::Steady), _) => (Standing::Holds, "five samples, one in 31 rounds, were steady"),
-        (None, _) => (Standing::Undecided, "the run ended before its end"),
-        (Some(Ending::Bytes), true) => (Standing::Holds, "the area was written four times"),
-        (Some(Ending::Bytes), false) => (Standing::Fails, "the area was written four times"),
-        (Some(Ending::Rounds), true) => (Standing::Holds, "all rounds were made"),
-        (Some(Ending::Rounds), false) => (Standing::Fails, "all rounds were made"),
+    let (why, stretches) = match phases[0].ending {
+        Some(Ending::Steady) => ("samples of one round in 31 were steady", "samples"),
+        Some(Ending::Bytes) => ("the area was written four times", "quarters of a fill"),
+        Some(Ending::Rounds) => ("all rounds were made", "quarters of a fill"),
+        None => ("the run was stopped", "quarters of a fill"),
     };
-    Verdict::new(claim, standing)
+    let standing = match (level.steadiness.window, level.steadiness.is_steady()) {
+        (None, _) => Standing::Undecided,
+        (Some(_), true) => Standing::Holds,
+        (Some(_), false) => Standing::Fails,
+    };
+    let verdict = Verdict::new(claim, standing)
         .because(format!("it ended after {rounds} rounds: {why}"))
-        .because(level.steadiness.figures("rounds"))
+        .because(level.steadiness.figures(stretches));
+    match standing {
+        Standing::Holds => verdict,
+        Standing::Fails => {
+            verdict.caveat("its results are means of the last five rounds and not of a steady state")
+        }
+        Standing::Undecided => {
+            verdict.caveat("more rounds would decide it: it takes five quarters of a fill")
+        }
+    }
 }
