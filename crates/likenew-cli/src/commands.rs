@@ -4,6 +4,7 @@ pub(crate) mod age;
 pub(crate) mod bench;
 pub(crate) mod data;
 pub(crate) mod drives;
+pub(crate) mod endure;
 pub(crate) mod fill;
 pub(crate) mod import;
 pub(crate) mod judge;

@@ -38,6 +38,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Sweep(command) => commands::sweep::run(command),
         Command::Surface(command) => commands::surface::run(command),
         Command::Fill(command) => commands::fill::run(command),
+        Command::Endure(command) => commands::endure::run(command),
         Command::Age(command) => commands::age::run(command),
         Command::Data(command) => commands::data::run(command),
         Command::Run(command) => commands::run::run(command),

@@ -6,6 +6,7 @@ use likenew_core::procedure::{Card, Procedure};
 use crate::age::Age;
 use crate::bench::Bench;
 use crate::data::Data;
+use crate::endure::Endure;
 use crate::fill::Fill;
 use crate::run::Run;
 use crate::surface::Surface;
@@ -17,6 +18,7 @@ pub const CARDS: &[&Card] = &[
     &crate::sweep::CARD,
     &crate::surface::CARD,
     &crate::fill::CARD,
+    &crate::endure::CARD,
     &crate::age::CARD,
     &crate::data::CARD,
     &crate::run::CARD,
@@ -35,6 +37,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "sweep" => Ok(Box::new(Sweep::from_options(&plan.options)?)),
         "surface" => Ok(Box::new(Surface::from_options(&plan.options)?)),
         "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
+        "endure" => Ok(Box::new(Endure::from_options(&plan.options)?)),
         "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),

@@ -7,6 +7,7 @@ pub mod age;
 pub mod all;
 pub mod bench;
 pub mod data;
+pub mod endure;
 pub mod fill;
 mod options;
 pub mod pattern;

@@ -1,13 +1,12 @@
 //! Study 2: a drive that compresses, over fifteen drive fills.
 
-use std::ops::Range;
+use likenew_core::io::DataClass;
+use likenew_core::units::amount;
+use likenew_core::verdict::{Findings, Row, Standing};
+use likenew_procedures::endure::EndureOptions;
+use likenew_procedures::endure::looped::LoopOptions;
 
-use likenew_core::drive::Drive as _;
-use likenew_core::io::{DataClass, Op};
-use likenew_core::until::Until;
-use likenew_sim::SimDrive;
-
-use super::lab::{Lab, Load, mb_per_s, measure};
+use super::lab::{Lab, ask};
 use super::page::{Published, number, table};
 use super::{Section, Study};
 
@@ -35,45 +34,6 @@ const SETS: [(&str, DataClass, bool); 3] = [
     ("incompressible, TRIM off", DataClass::Random, false),
 ];
 
-/// One line of the benchmark.
-#[derive(Clone, Copy)]
-struct Test {
-    name: &'static str,
-    op: Op,
-    random: bool,
-    block: u32,
-    depth: u32,
-    /// How much it moves, in thousandths of the test file.
-    per_mille: u64,
-}
-
-const fn test(name: &'static str, op: Op, random: bool, block: u32, depth: u32, per_mille: u64) -> Test {
-    Test { name, op, random, block, depth, per_mille }
-}
-
-/// Chosen so that a loop with the creation of its file writes 9.2 GB for a file of 1000 MiB.
-const TESTS: [Test; 8] = [
-    test("seq read", Op::Read, false, 1 << 20, 1, 1000),
-    test("512K read", Op::Read, true, 512 << 10, 1, 500),
-    test("4K Q1 read", Op::Read, true, 4096, 1, 40),
-    test("4K Q32 read", Op::Read, true, 4096, 32, 100),
-    test("seq write", Op::Write, false, 1 << 20, 1, 5000),
-    test("512K write", Op::Write, true, 512 << 10, 1, 2000),
-    test("4K Q1 write", Op::Write, true, 4096, 1, 387),
-    test("4K Q32 write", Op::Write, true, 4096, 32, 387),
-];
-const SEQUENTIAL_READ: usize = 0;
-const SEQUENTIAL_WRITE: usize = 4;
-
-/// Mean speeds of the tests over the loops of one drive fill, in MB/s.
-type Speeds = [f64; TESTS.len()];
-
-struct Set {
-    name: &'static str,
-    fresh: Speeds,
-    fills: Vec<Speeds>,
-}
-
 fn run(lab: Lab) -> anyhow::Result<Section> {
     let mut sets = Vec::new();
     for (name, data, trim) in SETS {
@@ -82,87 +42,109 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
             let predictions = format!("Left out, because the catalogue has no {DRIVE}.\n");
             return Ok(Section { simulated: vec![None; PUBLISHED.len()], note: "", predictions });
         };
-        sets.push(looped(lab, name, &mut drive, data)?);
+        let (span, fills) = (lab.pick(1000 << 20, 8 << 20), lab.pick(None, Some(2.0)));
+        let options = EndureOptions::Loop(LoopOptions { span, fills, data, trim, ..LoopOptions::default() });
+        sets.push(Set { name, found: ask(&mut drive, "endure", toml::Table::try_from(options)?)? });
     }
-    let (compressible, random) = (&sets[0].fresh, &sets[1].fresh);
-    let simulated = [compressible[SEQUENTIAL_READ], compressible[SEQUENTIAL_WRITE], random[SEQUENTIAL_WRITE]]
-        .map(Some)
-        .to_vec();
+    let fresh =
+        |set: usize, op: &str| sets[set].speed("loops", &[("loop", "1"), ("test", SEQUENTIAL), ("op", op)]);
+    let simulated = vec![fresh(0, "read"), fresh(0, "write"), fresh(1, "write")];
     let mut predictions: String = sets.iter().map(Set::page).collect();
-    predictions += "A loop makes a file of 1000 MiB, runs the tests on it and deletes it; the file of the next loop takes the addresses after it, \
-        round the whole drive, as an allocator does that prefers what was free for longest. With TRIM the deletion reaches the drive. \
+    predictions += "This is `likenew endure` with its usual settings. A loop makes a file of 1000 MiB (\"file\"), runs the tests on it and deletes it; \
+        the file of the next loop takes the addresses after it, round the whole drive, as an allocator does that prefers what was free for longest. \
+        Each loop moves on by one file and writes nine, so the addresses come round after 8.8 fills. With TRIM the deletion reaches the drive. \
         What compresses takes less flash than it has bytes and leaves the rest as spare; what does not takes all of it.\n";
     Ok(Section { simulated, note: "", predictions })
 }
 
-/// Loops the benchmark until the drive has been written so many times over.
-fn looped(lab: Lab, name: &'static str, drive: &mut SimDrive, data: DataClass) -> anyhow::Result<Set> {
-    let capacity = drive.geometry().capacity;
-    let file = lab.pick(1000 << 20, 8 << 20);
-    let places = capacity / file;
-    let (fills, mut written, mut place) = (lab.pick(15, 2), 0, 0);
-    let mut set = Set { name, fresh: [0.0; TESTS.len()], fills: Vec::new() };
-    for fill in 1..=fills {
-        let (mut sum, mut loops) = ([0.0; TESTS.len()], 0.0);
-        while written < fill * capacity || loops == 0.0 {
-            let start = place % places * file;
-            let (speeds, bytes) = one_loop(drive, start..start + file, data)?;
-            if place == 0 {
-                set.fresh = speeds;
-            }
-            sum.iter_mut().zip(speeds).for_each(|(sum, speed)| *sum += speed);
-            (written, place, loops) = (written + bytes, place + 1, loops + 1.0);
-        }
-        set.fills.push(sum.map(|sum| sum / loops));
-        eprintln!("    {name}: fill {fill} of {fills}");
-    }
-    Ok(set)
-}
+const SEQUENTIAL: &str = "SEQ1M Q1T1";
 
-/// Makes a file, tests it and deletes it; the speeds, and bytes written.
-fn one_loop(drive: &mut SimDrive, file: Range<u64>, data: DataClass) -> anyhow::Result<(Speeds, u64)> {
-    let length = file.end - file.start;
-    let mut written = length;
-    measure(drive, &Load { data, ..Load::sequential(Op::Write, file.clone()) })?;
-    let mut speeds = [0.0; TESTS.len()];
-    for (test, speed) in TESTS.iter().zip(&mut speeds) {
-        let bytes = length / 1000 * test.per_mille;
-        let load = Load {
-            op: test.op,
-            random: test.random,
-            block: test.block,
-            depth: test.depth,
-            range: file.clone(),
-            data,
-            until: Until::bytes(bytes),
-        };
-        *speed = mb_per_s(&measure(drive, &load)?);
-        written += if test.op == Op::Write { bytes } else { 0 };
-    }
-    if drive.geometry().trims {
-        measure(drive, &Load { op: Op::Trim, ..Load::sequential(Op::Trim, file) })?;
-    }
-    Ok((speeds, written))
+/// One set of the study: what `likenew endure` finds.
+struct Set {
+    name: &'static str,
+    found: Findings,
 }
 
 impl Set {
-    fn page(&self) -> String {
-        let head: Vec<&str> =
-            std::iter::once("drive fill").chain(TESTS.iter().map(|test| test.name)).collect();
-        let row = |name: String, speeds: &Speeds| {
-            std::iter::once(name).chain(speeds.iter().map(|speed| number(*speed))).collect::<Vec<String>>()
-        };
-        let mut rows: Vec<Vec<String>> =
-            (1..).zip(&self.fills).map(|(fill, speeds)| row(format!("{fill}"), speeds)).collect();
-        let peak = std::array::from_fn(|test| {
-            self.fills.iter().chain([&self.fresh]).map(|speeds| speeds[test]).fold(0.0, f64::max)
-        });
-        let last = &self.fills[self.fills.len() * 2 / 3..];
-        let steady = std::array::from_fn(|test| {
-            last.iter().map(|speeds| speeds[test]).sum::<f64>() / last.len() as f64
-        });
-        rows.push(row("peak".into(), &peak));
-        rows.push(row("mean of the last third".into(), &steady));
-        format!("{}, MB/s:\n\n{}\n", self.name, table(&head, &rows))
+    /// The speed in the first row of a table whose cells are these, in MB/s.
+    fn speed(&self, table: &str, cells: &[(&str, &str)]) -> Option<f64> {
+        let fits = |row: &&Row| cells.iter().all(|(key, value)| cell(row, key) == *value);
+        self.found.tables[table].iter().find(fits).map(|row| mb_per_s(row, "bytes_per_s"))
     }
+
+    fn page(&self) -> String {
+        let said = self.found.verdicts.iter().map(|verdict| {
+            let standing = match verdict.standing {
+                Standing::Holds => "holds",
+                Standing::Fails => "fails",
+                Standing::Undecided => "undecided",
+            };
+            format!("- {} ({standing})\n", verdict.claim)
+        });
+        let said: String = said.collect();
+        let parts = [self.fills(), self.levels(), self.knees()].join("\n");
+        format!("{}:\n\n{said}\n{parts}\n", self.name)
+    }
+
+    /// Each fill in a row, each test in a column.
+    fn fills(&self) -> String {
+        let rows = &self.found.tables["fills"];
+        let key = |row: &Row| format!("{} {}", cell(row, "test"), cell(row, "op"));
+        let first = rows.iter().take_while(|row| row["fill"] == rows[0]["fill"]);
+        let mut head = vec!["fill, MB/s".to_owned()];
+        head.extend(first.map(key));
+        head.push("write amplification".into());
+        let lines = rows.chunk_by(|a, b| a["fill"] == b["fill"]).map(|fill| {
+            let mut line = vec![cell(&fill[0], "fill")];
+            line.extend(fill.iter().map(|row| number(mb_per_s(row, "bytes_per_s"))));
+            line.push(fill[0]["write_amplification"].as_f64().map_or_else(dash, number));
+            line
+        });
+        table(&head.iter().map(String::as_str).collect::<Vec<&str>>(), &lines.collect::<Vec<Vec<String>>>())
+    }
+
+    fn levels(&self) -> String {
+        let head = ["test", "best, MB/s", "steady, MB/s", "of the best", "steady from", "at the end, MB/s"];
+        let line = |row: &Row| {
+            vec![
+                format!("{} {}", cell(row, "test"), cell(row, "op")),
+                number(mb_per_s(row, "peak_bytes_per_s")),
+                row["steady_bytes_per_s"].as_f64().map_or_else(dash, |speed| number(speed / 1e6)),
+                row["share_of_peak_percent"].as_f64().map_or_else(dash, |share| format!("{share:.0} %")),
+                row["steady_from_bytes"].as_u64().map_or_else(dash, amount),
+                number(mb_per_s(row, "last_bytes_per_s")),
+            ]
+        };
+        table(&head, &self.found.tables["levels"].iter().map(line).collect::<Vec<Vec<String>>>())
+    }
+
+    fn knees(&self) -> String {
+        let knees = &self.found.tables["knees"];
+        if knees.is_empty() {
+            return "No test has a knee.\n".into();
+        }
+        let head = ["knee", "written until then", "before, MB/s", "after, MB/s"];
+        let line = |row: &Row| {
+            vec![
+                format!("{} {}", cell(row, "test"), cell(row, "op")),
+                row["at_bytes"].as_u64().map_or_else(dash, amount),
+                number(mb_per_s(row, "before_bytes_per_s")),
+                number(mb_per_s(row, "after_bytes_per_s")),
+            ]
+        };
+        table(&head, &knees.iter().map(line).collect::<Vec<Vec<String>>>())
+    }
+}
+
+fn dash() -> String {
+    "–".into()
+}
+
+/// A cell as text.
+fn cell(row: &Row, key: &str) -> String {
+    row[key].as_str().map_or_else(|| row[key].to_string(), str::to_owned)
+}
+
+fn mb_per_s(row: &Row, key: &str) -> f64 {
+    row[key].as_f64().expect("a speed is a number") / 1e6
 }

@@ -2,6 +2,7 @@
 
 mod ageing;
 mod data;
+mod endured;
 mod explained;
 mod filesystem;
 mod fio;

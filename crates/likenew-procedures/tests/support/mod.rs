@@ -53,9 +53,18 @@ pub(crate) fn steady(bytes_per_s: f64) -> Course {
 /// Runs a procedure to its end on a drive that goes as `course` says for the n-th workload, and judges.
 pub(crate) fn play(
     procedure: &dyn Procedure,
-    mut evidence: Evidence,
+    evidence: Evidence,
     course: impl Fn(usize, &Workload) -> Course,
 ) -> Findings {
+    procedure.judge(&conduct(procedure, evidence, course))
+}
+
+/// What there is to judge when a procedure has come to its end on such a drive.
+pub(crate) fn conduct(
+    procedure: &dyn Procedure,
+    mut evidence: Evidence,
+    course: impl Fn(usize, &Workload) -> Course,
+) -> Evidence {
     let mut now = Nanos::ZERO;
     while let Step::Run(workload) = procedure.next(&evidence).expect("the plan fits") {
         assert_eq!(workload.check(&evidence.geometry), Ok(()));
@@ -63,7 +72,7 @@ pub(crate) fn play(
         now = segment.ended;
         evidence.segments.push(segment);
     }
-    procedure.judge(&evidence)
+    evidence
 }
 
 /// Closed pace: with `depth` in flight, one I/O ends after the other at equal distances.
@@ -74,7 +83,9 @@ pub(crate) fn segment(workload: &Workload, began: Nanos, course: &Course) -> Seg
     if let Some(stream) = workload.streams.first() {
         let length = stream.size.max();
         let each = Nanos::from_secs_f64(f64::from(length) / course.bytes_per_s);
-        let bytes = workload.until.bytes.expect("played workloads are bounded by bytes");
+        let in_time = |elapsed: Nanos| (course.bytes_per_s * elapsed.as_secs_f64()) as u64;
+        let bytes = workload.until.bytes.or(workload.until.elapsed.map(in_time));
+        let bytes = bytes.expect("played workloads are bounded by bytes or time");
         let ios = bytes / u64::from(length);
         let mut sent = vec![began; stream.pace.depth() as usize];
         for io in 0..ios {

@@ -1,0 +1,131 @@
+//! `likenew endure`.
+
+use likenew_core::plan::Plan;
+use likenew_core::units::amount;
+use likenew_procedures::endure::EndureOptions;
+use likenew_procedures::endure::looped::{LoopOptions, SPAN_MIN};
+use likenew_procedures::endure::snia_plan::{AREA_UNIT, SniaOptions};
+
+use crate::aim::Aim;
+use crate::arguments::{Endure, EndureTest, Extent, Switch};
+use crate::exit::{Exit, Failure};
+use crate::measure::{measure, options, print_plan};
+
+/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so that there are
+/// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
+const SPAN_USUAL: u64 = 1000 << 20;
+const SPANS_MIN: u64 = 100;
+const SPANS_MAX: u64 = 256;
+
+pub(crate) fn run(command: Endure) -> Result<Exit, Failure> {
+    let mut aim = Aim::take(&command.on.target, &command.how)?;
+    aim.refuse_writing()?;
+    aim.clear_leftover(&command.how)?;
+    let plan = plan(&command, &aim)?;
+    if command.on.plan {
+        return print_plan(&plan);
+    }
+    measure(plan, &aim, &command.how)
+}
+
+fn plan(command: &Endure, aim: &Aim) -> Result<Plan, Failure> {
+    let options = options(&match command.test {
+        EndureTest::Loop => EndureOptions::Loop(looped(command, aim)?),
+        EndureTest::SniaIops => EndureOptions::SniaIops(snia(command, aim)?),
+        EndureTest::SniaThroughput => EndureOptions::SniaThroughput(snia(command, aim)?),
+        EndureTest::SniaLatency => EndureOptions::SniaLatency(snia(command, aim)?),
+        EndureTest::SniaWsat => EndureOptions::SniaWsat(snia(command, aim)?),
+    });
+    let target = Some(command.on.target.clone());
+    Ok(Plan { schema: 1, procedure: "endure".into(), target, seed: command.on.seed, options })
+}
+
+fn looped(command: &Endure, aim: &Aim) -> Result<LoopOptions, Failure> {
+    let Endure { round, rounds, depth, threads, .. } = command;
+    let snias = [
+        ("--round", round.is_some()),
+        ("--rounds", rounds.is_some()),
+        ("--depth", depth.is_some()),
+        ("--threads", threads.is_some()),
+    ];
+    refuse_foreign(&snias, "is for the tests of SNIA's specification (--test snia-..)")?;
+    let area = area(command, aim)?;
+    let span = command.span.unwrap_or_else(|| span_usual(area));
+    if area < span.max(SPAN_MIN) {
+        let (area, least) = (amount(area), amount(span.max(SPAN_MIN)));
+        return Err(Failure::Usage(format!("an area of {area} is too little: at least {least} are needed")));
+    }
+    let usual = LoopOptions::default();
+    let ops = if command.op.is_empty() { usual.ops } else { command.op.clone() };
+    Ok(LoopOptions {
+        profile: command.profile.unwrap_or(usual.profile),
+        ops,
+        span,
+        area: Some(area),
+        bytes: command.bytes,
+        fills: command.fills,
+        data: command.data.unwrap_or(usual.data),
+        trim: command.trim.is_none_or(|trim| trim == Switch::On),
+        time: command.time.unwrap_or(usual.time),
+    })
+}
+
+fn snia(command: &Endure, aim: &Aim) -> Result<SniaOptions, Failure> {
+    let Endure { profile, op, span, bytes, fills, trim, time, .. } = command;
+    let loops = [
+        ("--profile", profile.is_some()),
+        ("--op", !op.is_empty()),
+        ("--span", span.is_some()),
+        ("--bytes", bytes.is_some()),
+        ("--fills", fills.is_some()),
+        ("--trim", trim.is_some()),
+        ("--time", time.is_some()),
+    ];
+    refuse_foreign(&loops, "is for --test loop; SNIA's specification says it itself")?;
+    let (area, usual) = (area(command, aim)?, SniaOptions::default());
+    Ok(SniaOptions {
+        area: Some(area - area % AREA_UNIT),
+        round: command.round.unwrap_or(usual.round),
+        rounds: command.rounds,
+        depth: command.depth.unwrap_or(usual.depth),
+        threads: command.threads.unwrap_or(usual.threads),
+        data: command.data.unwrap_or(usual.data),
+    })
+}
+
+/// A flag that the test has no use for would be ignored in silence.
+fn refuse_foreign(flags: &[(&str, bool)], why: &str) -> Result<(), Failure> {
+    match flags.iter().find(|(_, given)| *given) {
+        Some((name, _)) => Err(Failure::Usage(format!("{name} {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// Bytes of the area: as said, or all that may be used.
+fn area(command: &Endure, aim: &Aim) -> Result<u64, Failure> {
+    let usable = aim.usable_bytes()?;
+    Ok(match command.area {
+        Extent::Bytes(bytes) => bytes,
+        Extent::Percent(percent) => (usable as f64 * percent / 100.0) as u64,
+    })
+}
+
+/// The file of a loop for an area of so many bytes.
+fn span_usual(area: u64) -> u64 {
+    let span = (area / SPANS_MIN).min(SPAN_USUAL).max(area / SPANS_MAX);
+    (span - span % SPAN_MIN).max(SPAN_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loops_file_suits_the_area() {
+        assert_eq!(span_usual(120_034_123_776), 1000 << 20);
+        assert_eq!(span_usual(1 << 30), 8 << 20);
+        assert_eq!(span_usual(4 << 20), 8 << 20);
+        let large = span_usual(2_000_398_934_016);
+        assert!(2_000_398_934_016 / large <= 257 && large.is_multiple_of(SPAN_MIN), "{large}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Loops a benchmark over a drive until it was written many times over: knees, steady state, and what of the best speed is
+//! left.
+
+mod course;
+mod level;
+pub mod looped;
+mod looped_findings;
+mod looped_verdicts;
+mod purge;
+mod snia;
+mod snia_findings;
+mod snia_pictures;
+pub mod snia_plan;
+mod snia_results;
+mod snia_verdicts;
+mod steadiness;
+
+use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::verdict::Findings;
+use serde::{Deserialize, Serialize};
+
+use crate::options::options;
+use looped::{LoopOptions, Looped};
+use snia::Snia;
+use snia_plan::{SniaOptions, SniaTest};
+
+/// What it asks and costs.
+pub static CARD: Card = Card {
+    name: "endure",
+    question: "How does its speed change as it is written, and what is left in the long run?",
+    writes: "writes the area many times over; only own files in a folder",
+    manual: include_str!("endure.md"),
+};
+
+/// The settings, by test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "test", rename_all = "kebab-case")]
+pub enum EndureOptions {
+    /// A benchmark on one file after the other.
+    Loop(LoopOptions),
+    /// The specification's IOPS test.
+    SniaIops(SniaOptions),
+    /// The specification's throughput test.
+    SniaThroughput(SniaOptions),
+    /// The specification's latency test.
+    SniaLatency(SniaOptions),
+    /// The specification's write saturation test.
+    SniaWsat(SniaOptions),
+}
+
+/// The procedure.
+pub struct Endure {
+    test: Box<dyn Procedure>,
+}
+
+impl Endure {
+    /// Out of a plan. A plan that names no test is a loop.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        let mut table = table.clone();
+        table.entry("test").or_insert_with(|| "loop".into());
+        Self::new(options("endure", &table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: EndureOptions) -> Result<Self, String> {
+        let (test, options) = match options {
+            EndureOptions::Loop(options) => return Ok(Self { test: Box::new(Looped::new(options)?) }),
+            EndureOptions::SniaIops(options) => (SniaTest::Iops, options),
+            EndureOptions::SniaThroughput(options) => (SniaTest::Throughput, options),
+            EndureOptions::SniaLatency(options) => (SniaTest::Latency, options),
+            EndureOptions::SniaWsat(options) => (SniaTest::WriteSaturation, options),
+        };
+        Ok(Self { test: Box::new(Snia::new(test, options)?) })
+    }
+}
+
+impl Procedure for Endure {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        self.test.layout()
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        if !evidence.geometry.writable {
+            return Err("it writes, and this target may only be read: give a folder".into());
+        }
+        self.test.next(evidence)
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        self.test.judge(evidence)
+    }
+}

@@ -1,0 +1,108 @@
+//! What is left of a test's best speed at the end of a run, and since when it is steady.
+
+use likenew_core::units::rate;
+use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::steady::ROUNDS;
+use serde::Serialize;
+
+use super::course::{Course, KneeRow};
+use super::steadiness::Steadiness;
+
+/// Of the intervals that are reported.
+pub(super) const CONFIDENCE: f64 = 0.95;
+
+/// A test with everything that follows from its course.
+pub(super) struct Level<'a> {
+    pub(super) course: &'a Course<'a>,
+    pub(super) knees: Vec<KneeRow>,
+    pub(super) steadiness: Steadiness,
+    /// Rounds that the steadiness was judged by.
+    pub(super) rounds: usize,
+    /// Mean of the last five rounds and its interval, if they are steady.
+    pub(super) steady: Option<(f64, Option<Interval>)>,
+    /// Bytes written when the steady part began.
+    pub(super) steady_from: Option<u64>,
+    pub(super) peak: f64,
+    pub(super) last: f64,
+}
+
+#[derive(Serialize)]
+pub(super) struct LevelRow {
+    test: String,
+    op: String,
+    data: String,
+    peak_bytes_per_s: f64,
+    steady_bytes_per_s: Option<f64>,
+    steady_bytes_per_s_low: Option<f64>,
+    steady_bytes_per_s_high: Option<f64>,
+    share_of_peak_percent: Option<f64>,
+    is_steady: bool,
+    steady_from_bytes: Option<u64>,
+    last_bytes_per_s: f64,
+    range_percent: Option<f64>,
+    slope_percent: Option<f64>,
+}
+
+/// Speeds by which steadiness is judged.
+pub(super) struct Rounds {
+    /// Bytes a second of each round.
+    pub(super) speeds: Vec<f64>,
+    /// Bytes that the run had written when each of them began.
+    pub(super) began: Vec<u64>,
+    /// Speed at the end of the run, whether it is steady or not, in bytes a second.
+    pub(super) last: f64,
+}
+
+impl<'a> Level<'a> {
+    pub(super) fn new(course: &'a Course<'a>, rounds: &Rounds) -> Self {
+        let speeds = &rounds.speeds;
+        let steadiness = Steadiness::of(speeds);
+        let window = steadiness.window.filter(|_| steadiness.is_steady());
+        let interval = || mean_interval(&speeds[speeds.len() - ROUNDS..], CONFIDENCE);
+        Self {
+            knees: course.knees(),
+            steady: window.map(|window| (window.mean, interval())),
+            steady_from: steadiness.from.map(|round| rounds.began[round]),
+            steadiness,
+            rounds: speeds.len(),
+            peak: course.peak(),
+            last: rounds.last,
+            course,
+        }
+    }
+
+    pub(super) fn row(&self) -> LevelRow {
+        let interval = self.steady.and_then(|(_, interval)| interval);
+        LevelRow {
+            test: self.course.test.clone(),
+            op: self.course.op.to_string(),
+            data: self.course.data.to_string(),
+            peak_bytes_per_s: self.peak,
+            steady_bytes_per_s: self.steady.map(|(mean, _)| mean),
+            steady_bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
+            steady_bytes_per_s_high: interval.map(|interval| interval.high),
+            share_of_peak_percent: self.share().map(|share| share * 100.0),
+            is_steady: self.steadiness.is_steady(),
+            steady_from_bytes: self.steady_from,
+            last_bytes_per_s: self.last,
+            range_percent: self.steadiness.window.map(|window| window.range_share * 100.0),
+            slope_percent: self.steadiness.window.map(|window| window.slope_share * 100.0),
+        }
+    }
+
+    /// What is left of the peak in the steady state.
+    pub(super) fn share(&self) -> Option<f64> {
+        self.steady.filter(|_| self.peak > 0.0).map(|(mean, _)| mean / self.peak)
+    }
+
+    /// `RND4K Q1T1: 31.4 MB/s, 18 % of its best of 174 MB/s`.
+    pub(super) fn sentence(&self) -> String {
+        let (test, best) = (&self.course.test, rate(self.peak));
+        match (self.steady, self.share()) {
+            (Some((mean, _)), Some(share)) => {
+                format!("{test}: {}, {:.0} % of its best of {best}", rate(mean), share * 100.0)
+            }
+            _ => format!("{test}: {} at the end, not steady; its best was {best}", rate(self.last)),
+        }
+    }
+}

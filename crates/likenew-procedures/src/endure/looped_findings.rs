@@ -1,0 +1,267 @@
+//! What a loop has shown: the course of each test, fill by fill.
+
+use std::ops::Range;
+
+use likenew_core::drive::{Accounting, Kind};
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::Stop;
+use likenew_core::verdict::{Findings, Mark, Row, Series, Shape};
+use likenew_stats::summary::mean;
+use serde::Serialize;
+
+use super::course::{Course, KneeRow, Pass};
+use super::level::{Level, Rounds};
+use super::looped::{Looped, Part};
+use super::looped_verdicts::looped_verdicts;
+use super::purge::unpurged;
+use crate::refusals::refusals;
+use crate::rows::row;
+use crate::series::{axis, speed};
+
+/// Everything that was measured, in order.
+pub(super) struct Loops<'a> {
+    pub(super) courses: Vec<Course<'a>>,
+    pub(super) fills: Vec<Fill>,
+    pub(super) area: u64,
+    /// After so many loops every address of the area has been written.
+    pub(super) places: usize,
+    /// Loops that ran to their end.
+    pub(super) count: usize,
+    /// Bytes written in all of them.
+    pub(super) written: u64,
+    /// A simulated drive's books after each of them.
+    books: Vec<Option<Accounting>>,
+}
+
+/// The loops that begin while the area is written for the n-th time.
+pub(super) struct Fill {
+    /// From 1.
+    pub(super) number: u64,
+    /// Which loops, from 0.
+    loops: Range<usize>,
+    /// Bytes written when the first of them began …
+    began: u64,
+    /// … and when the last of them had ended.
+    written: u64,
+    /// Whether no more loops belong to it.
+    whole: bool,
+}
+
+/// What a test came to in the end.
+pub(super) fn findings(of: &Looped, evidence: &Evidence) -> Findings {
+    let loops = Loops::new(of, evidence);
+    let levels: Vec<Level<'_>> =
+        loops.courses.iter().map(|course| Level::new(course, &loops.rounds(course))).collect();
+    let knees: Vec<KneeRow> = levels.iter().flat_map(|level| level.knees.clone()).collect();
+    let mut findings = Findings::default();
+    for op in &of.options.ops {
+        let of_op: Vec<&Level<'_>> = levels.iter().filter(|level| level.course.op == *op).collect();
+        if !of_op.is_empty() {
+            findings.verdicts.extend(looped_verdicts(*op, &of_op, &loops));
+        }
+    }
+    if let Some(first) = findings.verdicts.first_mut() {
+        first.caveats.extend(caveats(of, evidence));
+    }
+    findings.verdicts.extend(refusals(&evidence.segments));
+    findings.tables.insert("levels".into(), levels.iter().map(|level| row(level.row())).collect());
+    findings.tables.insert("knees".into(), knees.iter().map(row).collect());
+    findings.tables.insert("fills".into(), loops.fill_rows());
+    findings.tables.insert("loops".into(), loops.loop_rows());
+    findings.series.extend(pictures(&levels));
+    findings
+}
+
+fn caveats(of: &Looped, evidence: &Evidence) -> Vec<String> {
+    let mut caveats: Vec<String> = unpurged(&evidence.identity).into_iter().collect();
+    if of.options.trim && !evidence.geometry.trims {
+        caveats.push("this target takes no TRIM, so the files were not deleted, only overwritten when their turn came again".into());
+    } else if of.options.trim && evidence.identity.kind == Kind::Folder {
+        caveats.push(
+            "a deleted file reaches the drive only where the file system passes deletions on (mounted with discard)".into(),
+        );
+    }
+    caveats
+}
+
+impl<'a> Loops<'a> {
+    fn new(of: &Looped, evidence: &'a Evidence) -> Self {
+        let parts = of.parts(&evidence.geometry);
+        let places = of.places(&evidence.geometry) as usize;
+        let mut loops = Self {
+            courses: Vec::new(),
+            fills: Vec::new(),
+            area: of.area(&evidence.geometry).max(1),
+            places,
+            count: 0,
+            written: 0,
+            books: Vec::new(),
+        };
+        let (mut written, mut began) = (0, 0);
+        // What was stopped in the middle says nothing of a whole test.
+        let reached = evidence.segments.iter().take_while(|segment| segment.stop == Stop::Reached);
+        for (index, segment) in reached.enumerate() {
+            let (turn, part) = (index / parts.len(), index % parts.len());
+            let written_before = written;
+            written += segment.bytes(Op::Write);
+            let pass = Pass { written_before, written_after: written, segment };
+            loops.add(of, parts[part], pass);
+            if part == 0 {
+                began = written_before;
+            }
+            if part + 1 == parts.len() {
+                loops.books.push(segment.accounting);
+                loops.ended(turn, began, written);
+            }
+        }
+        loops
+    }
+
+    fn add(&mut self, of: &Looped, part: Part, pass: Pass<'a>) {
+        let (test, op) = match part {
+            Part::File => ("file".to_owned(), Mix::Only(Op::Write)),
+            Part::Test(test, op) => (test.to_string(), op),
+            Part::Delete => return,
+        };
+        match self.courses.iter_mut().find(|course| course.test == test && course.op == op) {
+            Some(course) => course.passes.push(pass),
+            None => {
+                let (data, period) = (of.options.data, self.places);
+                self.courses.push(Course { test, op, data, passes: vec![pass], period });
+            }
+        }
+    }
+
+    fn ended(&mut self, turn: usize, began: u64, written: u64) {
+        (self.count, self.written) = (turn + 1, written);
+        let number = began / self.area + 1;
+        match self.fills.last_mut().filter(|fill| fill.number == number) {
+            Some(fill) => (fill.loops.end, fill.written) = (turn + 1, written),
+            None => self.fills.push(Fill { number, loops: turn..turn + 1, began, written, whole: true }),
+        }
+        for fill in self.fills.iter_mut().rev().take(2) {
+            fill.whole = written >= fill.number * self.area;
+        }
+    }
+
+    /// The rounds of a test are the whole fills from which on nothing of the area is left that was never written.
+    fn rounds(&self, course: &Course<'_>) -> Rounds {
+        let whole = || self.fills.iter().filter(|fill| fill.whole);
+        let settled = || whole().filter(|fill| fill.loops.start >= self.places);
+        let last = course.passes.last().expect("a course has a pass").segment.bytes_per_s();
+        Rounds {
+            speeds: settled().map(|fill| fill.mean(course)).collect(),
+            began: settled().map(|fill| fill.began).collect(),
+            last: whole().next_back().map_or(last, |fill| fill.mean(course)),
+        }
+    }
+
+    fn fill_rows(&self) -> Vec<Row> {
+        let rows = self.fills.iter().filter(|fill| fill.whole).flat_map(|fill| {
+            self.courses.iter().map(|course| {
+                row(FillRow {
+                    fill: fill.number,
+                    test: &course.test,
+                    op: course.op.to_string(),
+                    written_bytes: fill.written,
+                    bytes_per_s: fill.mean(course),
+                    loops: fill.loops.len(),
+                    write_amplification: self.write_amplification(&fill.loops),
+                })
+            })
+        });
+        rows.collect()
+    }
+
+    /// Bytes programmed over bytes written from the first of these loops to the last; of a simulated drive only.
+    fn write_amplification(&self, loops: &Range<usize>) -> Option<f64> {
+        let end = self.books[loops.end - 1]?;
+        let (host, flash) = match loops.start.checked_sub(1) {
+            Some(before) => {
+                let books = self.books[before]?;
+                (books.host_bytes_written, books.flash_bytes_programmed)
+            }
+            None => (0, 0),
+        };
+        let host = end.host_bytes_written.checked_sub(host).filter(|host| *host > 0)?;
+        Some(end.flash_bytes_programmed.checked_sub(flash)? as f64 / host as f64)
+    }
+
+    fn loop_rows(&self) -> Vec<Row> {
+        let turns = self.courses.iter().map(|course| course.passes.len()).max().unwrap_or(0);
+        let of_turn = |turn: usize| {
+            self.courses.iter().filter_map(move |course| {
+                course.passes.get(turn).map(|pass| row(LoopRow::new(turn + 1, course, pass)))
+            })
+        };
+        (0..turns).flat_map(of_turn).collect()
+    }
+}
+
+impl Fill {
+    fn mean(&self, course: &Course<'_>) -> f64 {
+        let speeds = course.passes[self.loops.clone()].iter().map(|pass| pass.segment.bytes_per_s());
+        mean(&speeds.collect::<Vec<f64>>()).expect("a fill has a loop")
+    }
+}
+
+#[derive(Serialize)]
+struct FillRow<'a> {
+    fill: u64,
+    test: &'a str,
+    op: String,
+    written_bytes: u64,
+    bytes_per_s: f64,
+    loops: usize,
+    write_amplification: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct LoopRow<'a> {
+    r#loop: usize,
+    written_bytes: u64,
+    test: &'a str,
+    op: String,
+    bytes_per_s: f64,
+    iops: f64,
+    latency_ns_mean: f64,
+    latency_ns_max: u64,
+}
+
+impl<'a> LoopRow<'a> {
+    fn new(turn: usize, course: &'a Course<'_>, pass: &Pass<'_>) -> Self {
+        let total = pass.segment.total();
+        Self {
+            r#loop: turn,
+            written_bytes: pass.written_after,
+            test: &course.test,
+            op: course.op.to_string(),
+            bytes_per_s: pass.segment.bytes_per_s(),
+            iops: pass.segment.iops(),
+            latency_ns_mean: total.latency_ns_mean(),
+            latency_ns_max: total.latency.max().0,
+        }
+    }
+}
+
+/// One picture a test: its operations against what had been written, with their knees.
+fn pictures(levels: &[Level<'_>]) -> Vec<(String, Series)> {
+    let mut tests: Vec<&str> = Vec::new();
+    for level in levels {
+        if !tests.contains(&level.course.test.as_str()) {
+            tests.push(&level.course.test);
+        }
+    }
+    let picture = |test: &&str| {
+        let of = || levels.iter().filter(|level| level.course.test == **test);
+        let marks: Vec<Mark> = of().flat_map(|level| level.knees.iter().map(KneeRow::mark)).collect();
+        let title = format!("How fast is {test} as the drive is written?");
+        let series = Series::new(title, Shape::Line, axis("written in all", "bytes"), speed())
+            .lines(of().map(|level| level.course.line()))
+            .marks(marks);
+        ((*test).to_owned(), series)
+    };
+    tests.iter().map(picture).collect()
+}

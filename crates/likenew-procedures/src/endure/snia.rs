@@ -1,0 +1,219 @@
+//! Runs a test of SNIA's specification: prepares the drive, then round after round until a window is steady.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::target::Geometry;
+use likenew_core::units::amount;
+use likenew_core::until::Until;
+use likenew_core::verdict::Findings;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::steady::{ROUNDS, Window};
+
+use super::CARD;
+use super::snia_plan::{AREA_UNIT, Figure, PREPARE_FILLS, Phase, Point, SniaOptions, SniaTest};
+
+/// The procedure of one test.
+pub(super) struct Snia {
+    pub(super) test: SniaTest,
+    pub(super) options: SniaOptions,
+}
+
+/// Why a phase is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Steady,
+    /// All rounds were made.
+    Rounds,
+    /// All bytes were written.
+    Bytes,
+}
+
+/// A phase as far as it has come.
+pub(super) struct Progress<'a> {
+    pub(super) phase: Phase,
+    /// The segments of each whole round.
+    pub(super) rounds: Vec<&'a [Segment]>,
+    /// Segments of the run before the first of them.
+    pub(super) rounds_start: usize,
+    /// Segments of the preparation.
+    prepared: usize,
+    /// Segments of the round under way.
+    begun: usize,
+    pub(super) ending: Option<Ending>,
+}
+
+impl Snia {
+    pub(super) fn new(test: SniaTest, options: SniaOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { test, options })
+    }
+
+    /// Bytes that are tested.
+    pub(super) fn area(&self, geometry: &Geometry) -> u64 {
+        let area = self.options.area.unwrap_or(geometry.capacity);
+        area - area % AREA_UNIT
+    }
+
+    /// The phases that have begun, and the one that comes next if they are over.
+    pub(super) fn progress<'a>(&self, segments: &'a [Segment], geometry: &Geometry) -> Vec<Progress<'a>> {
+        let area = self.area(geometry);
+        let (mut start, mut begun) = (0, Vec::new());
+        for phase in self.test.phases(&self.options, geometry.block) {
+            let progress = Progress::of(phase, segments, start, area);
+            start = progress.rounds_start + progress.rounds.len() * progress.phase.points.len();
+            let over = progress.ending.is_some();
+            begun.push(progress);
+            if !over {
+                break;
+            }
+        }
+        begun
+    }
+
+    /// Writes the area once in sequence.
+    fn prepare(&self, turn: usize, block: u32, area: u64) -> Workload {
+        let place = Place::Forward(Region::bytes(0..area));
+        let stream =
+            Stream::closed(Mix::Only(Op::Write), block, place, self.options.depth, self.options.data);
+        let name = format!("prepare {}/{PREPARE_FILLS}", turn + 1);
+        let workload = Workload::new(name, Until::bytes(area), vec![stream]);
+        Workload { lanes: self.options.threads, ..workload }
+    }
+
+    fn point(&self, round: usize, point: &Point, area: u64) -> Workload {
+        let Point { test, op } = point;
+        let region = Region::bytes(0..area);
+        let place = if test.random { Place::Uniform(region) } else { Place::Forward(region) };
+        let stream = Stream::closed(*op, test.block, place, test.depth, self.options.data);
+        let name = format!("round {} {test} {op}", round + 1);
+        let workload = Workload::new(name, Until::elapsed(self.options.round), vec![stream]);
+        Workload { lanes: test.threads, ..workload }
+    }
+}
+
+impl Procedure for Snia {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        let area = self.options.area.unwrap_or(1 << 30);
+        Layout { files: 1, file_bytes: area - area % AREA_UNIT }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let (area, there) = (self.area(&evidence.geometry), evidence.geometry.capacity);
+        let least = AREA_UNIT * u64::from(self.options.threads);
+        if area > there || area < least {
+            return Err(format!(
+                "an area of {} is not in {}..{} (1 MiB for each thread, and what there is); give another --area",
+                amount(area),
+                amount(least),
+                amount(there)
+            ));
+        }
+        let progress = self.progress(&evidence.segments, &evidence.geometry);
+        let last = progress.last().expect("a test has a phase");
+        if last.ending.is_some() {
+            return Ok(Step::Enough);
+        }
+        let workload = match last.phase.prepare.filter(|_| last.prepared < PREPARE_FILLS) {
+            Some(block) => self.prepare(last.prepared, block, area),
+            None => self.point(last.rounds.len(), &last.phase.points[last.begun], area),
+        };
+        Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        super::snia_findings::findings(self, evidence)
+    }
+}
+
+impl<'a> Progress<'a> {
+    /// How far a phase has come whose first segment is `segments[start]`; what comes after its end is not looked at.
+    fn of(phase: Phase, segments: &'a [Segment], start: usize, area: u64) -> Self {
+        let prepared = phase.prepare.map_or(0, |_| PREPARE_FILLS.min(segments.len() - start));
+        let rounds_start = start + prepared;
+        let mut progress = Self { phase, rounds: Vec::new(), rounds_start, prepared, begun: 0, ending: None };
+        let mut written = 0;
+        let mut samples = vec![Vec::new(); progress.phase.tracked.len()];
+        for round in segments[rounds_start..].chunks(progress.phase.points.len()) {
+            if round.len() < progress.phase.points.len() {
+                progress.begun = round.len();
+                break;
+            }
+            progress.rounds.push(round);
+            written += round.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>();
+            progress.ending = progress.look(round, written / area, &mut samples);
+            if progress.ending.is_some() {
+                break;
+            }
+        }
+        progress
+    }
+
+    /// Whether the phase is over after this round.
+    fn look(&self, round: &[Segment], fills: u64, samples: &mut [Vec<f64>]) -> Option<Ending> {
+        let count = self.rounds.len();
+        if count.is_multiple_of(self.phase.sample) {
+            for (values, (point, figure)) in samples.iter_mut().zip(&self.phase.tracked) {
+                values.push(figure.of(&round[*point]));
+            }
+            if is_steady(samples) {
+                return Some(Ending::Steady);
+            }
+        }
+        if self.phase.fills_max.is_some_and(|most| fills >= most) {
+            return Some(Ending::Bytes);
+        }
+        (count >= self.phase.rounds_max).then_some(Ending::Rounds)
+    }
+
+    /// The values of what is tracked, of each round that counts.
+    pub(super) fn samples(&self, tracked: usize) -> Vec<f64> {
+        let (point, figure) = self.phase.tracked[tracked];
+        let step = self.phase.sample;
+        self.rounds.iter().skip(step - 1).step_by(step).map(|round| figure.of(&round[point])).collect()
+    }
+
+    /// The rounds that the results are taken from: the last five, of those that count where they ended it.
+    pub(super) fn window(&self) -> Vec<&'a [Segment]> {
+        let step = if self.ending == Some(Ending::Steady) { self.phase.sample } else { 1 };
+        let counting: Vec<&[Segment]> = self.rounds.iter().skip(step - 1).step_by(step).copied().collect();
+        counting[counting.len().saturating_sub(ROUNDS)..].to_vec()
+    }
+}
+
+/// Whether all that is tracked is steady in the same window: the last five rounds that count.
+fn is_steady(samples: &[Vec<f64>]) -> bool {
+    !samples.is_empty()
+        && samples.iter().all(|values| Window::of(values).is_some_and(|window| window.is_steady()))
+}
+
+impl Figure {
+    /// Of a point that was measured.
+    pub(super) fn of(self, segment: &Segment) -> f64 {
+        match self {
+            Self::Iops => segment.iops(),
+            Self::BytesPerS => segment.bytes_per_s(),
+            Self::LatencyNs => {
+                let ios: u64 = segment.tallies.iter().map(|tally| tally.ios).sum();
+                let sum: u64 = segment.tallies.iter().map(|tally| tally.latency_ns_sum).sum();
+                if ios == 0 { 0.0 } else { sum as f64 / ios as f64 }
+            }
+        }
+    }
+
+    /// Its name, with the unit.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::BytesPerS => "bytes_per_s",
+            Self::LatencyNs => "latency_ns_mean",
+        }
+    }
+}

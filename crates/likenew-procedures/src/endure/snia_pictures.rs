@@ -1,0 +1,83 @@
+//! Pictures of a test of SNIA's specification.
+
+use likenew_core::verdict::{Line, Mark, Series, Shape};
+
+use super::course::KneeRow;
+use super::level::Level;
+use super::snia::Progress;
+use super::snia_plan::{Figure, SniaTest};
+use super::snia_results::Results;
+use crate::series::{axis, speed};
+
+/// By name.
+pub(super) fn pictures(
+    test: SniaTest,
+    phases: &[Progress<'_>],
+    results: &[Results<'_>],
+    level: Option<&Level<'_>>,
+) -> Vec<(String, Series)> {
+    let mut pictures = Vec::new();
+    if let Some(level) = level {
+        let series = Series::new(
+            "How fast are random writes as the drive is written?",
+            Shape::Line,
+            axis("written in all", "bytes"),
+            speed(),
+        );
+        let marks: Vec<Mark> = level.knees.iter().map(KneeRow::mark).collect();
+        pictures.push(("saturation".to_owned(), series.lines([level.course.line()]).marks(marks)));
+    } else {
+        pictures.extend(tracked(phases).map(|series| ("convergence".to_owned(), series)));
+    }
+    if test == SniaTest::Iops && !results.is_empty() {
+        pictures.push(("iops".to_owned(), matrix(results)));
+    }
+    pictures
+}
+
+/// What had to become steady, round by round, over its mean, so that all of it fits into one picture.
+fn tracked(phases: &[Progress<'_>]) -> Option<Series> {
+    let mut lines = Vec::new();
+    for progress in phases {
+        for (index, (point, figure)) in progress.phase.tracked.iter().enumerate() {
+            let samples = progress.samples(index);
+            let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
+            if mean > 0.0 {
+                let point = &progress.phase.points[*point];
+                let points = (1..).zip(&samples).map(|(round, value)| [f64::from(round), value / mean]);
+                let what = if *figure == Figure::LatencyNs { " latency" } else { "" };
+                lines.push(Line::new(format!("{} {}{what}", point.test, point.op), points.collect()));
+            }
+        }
+    }
+    let title = "Does what is tracked settle, round by round, against its mean?";
+    (!lines.is_empty())
+        .then(|| Series::new(title, Shape::Line, axis("round", ""), axis("over the mean", "")).lines(lines))
+}
+
+/// I/Os a second by block and mix.
+fn matrix(results: &[Results<'_>]) -> Series {
+    let mut blocks: Vec<u32> = results.iter().map(|result| result.point.test.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let mut lines: Vec<Line> = Vec::new();
+    for result in results {
+        let place = blocks.iter().position(|block| *block == result.point.test.block);
+        let cell = [place.expect("its block is listed") as f64, result.figure(Figure::Iops).0];
+        let name = result.point.op.to_string();
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.points.push(cell),
+            None => lines.push(Line::new(name, vec![cell])),
+        }
+    }
+    let names = blocks.iter().map(|block| likenew_core::units::exact_size(u64::from(*block)));
+    Series::new(
+        "How many I/Os a second, by block and mix?",
+        Shape::Heat,
+        axis("block", ""),
+        axis("IOPS", "1/s").logarithmic(),
+    )
+    .rows("mix")
+    .categories(names)
+    .lines(lines)
+}

@@ -1,0 +1,61 @@
+//! Whether the end of a series of rounds is steady by SNIA's rule, and since when.
+
+use likenew_stats::steady::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
+
+/// What a series of rounds says at its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Steadiness {
+    /// The last five rounds. None of fewer.
+    pub(super) window: Option<Window>,
+    /// Index of the first round from which on every window is steady. None if the last one is not.
+    pub(super) from: Option<usize>,
+}
+
+impl Steadiness {
+    /// Of values of rounds, in order.
+    pub(super) fn of(rounds: &[f64]) -> Self {
+        let steady = |end: usize| Window::of(&rounds[..end]).is_some_and(|window| window.is_steady());
+        let ends = (ROUNDS..=rounds.len()).rev().take_while(|end| steady(*end));
+        Self { window: Window::of(rounds), from: ends.last().map(|end| end - ROUNDS) }
+    }
+
+    pub(super) fn is_steady(&self) -> bool {
+        self.from.is_some()
+    }
+
+    /// The figures of the last five rounds against their limits, in words.
+    pub(super) fn figures(&self, rounds: &str) -> String {
+        self.window.map_or_else(
+            || format!("there are fewer than {ROUNDS} {rounds}"),
+            |Window { range_share, slope_share, .. }| {
+                format!(
+                    "over the last {ROUNDS} {rounds} the range is {:.1} % (at most {:.0} %) and the slope {:.1} % (at most {:.0} %)",
+                    range_share * 100.0,
+                    RANGE_SHARE_MAX * 100.0,
+                    slope_share * 100.0,
+                    SLOPE_SHARE_MAX * 100.0
+                )
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_was_left_is_not_steady() {
+        let left: Vec<f64> = [[100.0; 8], [50.0; 8]].concat();
+        assert_eq!(Steadiness::of(&left).from, Some(8));
+        assert_eq!(Steadiness::of(&left[..8]).from, Some(0));
+        let after = Steadiness::of(&left[..11]);
+        assert!(!after.is_steady() && after.window.is_some(), "{after:?}");
+    }
+
+    #[test]
+    fn four_rounds_say_nothing() {
+        assert_eq!(Steadiness::of(&[100.0; 4]), Steadiness { window: None, from: None });
+        assert!(Steadiness::of(&[]).figures("fills").contains("fewer than 5"));
+    }
+}
