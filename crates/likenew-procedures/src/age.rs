@@ -233,9 +233,8 @@ impl Age {
         else {
             unreachable!("the table has eight lines")
         };
-        let reads = verdicts::reads(random_reads, sequential_reads);
-        let kept = reads.as_ref().is_some_and(|reads| reads.standing == Standing::Holds);
-        let is_alone = evidence.geometry.clock == Clock::Virtual || kept;
+        let stayed = verdicts::reads_stayed(random_reads, sequential_reads);
+        let is_alone = evidence.geometry.clock == Clock::Virtual || stayed;
         let first = verdicts::change(writes, "Random writes", is_alone).map(|verdict| {
             let ageing = verdicts::ageing(&evidence.segments, self.options.recipe);
             let latencies = [mean, longest].into_iter().filter_map(verdicts::from_to);
@@ -248,7 +247,7 @@ impl Age {
         let others = [
             verdicts::change(sequential, "Sequential writes", is_alone),
             score,
-            reads,
+            verdicts::reads(random_reads, sequential_reads),
             verdicts::rest(writes, self.options.rest),
         ];
         first.into_iter().chain(others.into_iter().flatten()).collect()

@@ -133,18 +133,18 @@ fn one_pass_and_great_scatter_decide_nothing_and_say_what_would() {
 
 #[test]
 fn on_a_wall_clock_nothing_fell_for_sure_while_reads_changed_too() {
-    let mut on = evidence(CAPACITY, true);
-    on.geometry.clock = Clock::Wall;
-    let findings =
-        play(&age(4), on, |_, workload| steady(if workload.name.starts_with("used") { 20e6 } else { 40e6 }));
-    assert_eq!(standing(&findings, "Random writes fell by"), Some(Standing::Undecided));
-    assert!(
-        verdict(&findings, "Random writes fell by")
-            .caveats
-            .iter()
-            .any(|caveat| caveat.contains("something else"))
-    );
-    assert!(!findings.found_problem());
+    for reads in [20e6, 80e6] {
+        let mut on = evidence(CAPACITY, true);
+        on.geometry.clock = Clock::Wall;
+        let findings = play(&age(4), on, |_, workload| {
+            let speed = if workload.name.contains("reads") { reads } else { 20e6 };
+            steady(if workload.name.starts_with("used") { speed } else { 40e6 })
+        });
+        assert_eq!(standing(&findings, "Random writes fell by"), Some(Standing::Undecided));
+        let caveats = &verdict(&findings, "Random writes fell by").caveats;
+        assert!(caveats.iter().any(|caveat| caveat.contains("something else")), "{caveats:?}");
+        assert!(!findings.found_problem());
+    }
 }
 
 #[test]
@@ -225,11 +225,11 @@ fn what_does_not_fit_is_refused_by_name() {
     }
 }
 
-/// Everything that would run, in order.
+/// Everything that would run, in order, but for rests.
 fn course(options: AgeOptions, evidence: &Evidence) -> Vec<Workload> {
     let rehearsal = Rehearsal::of(&Age::new(options).unwrap(), evidence).unwrap();
     assert!(rehearsal.ends);
-    rehearsal.workloads
+    rehearsal.workloads.into_iter().filter(|workload| !workload.streams.is_empty()).collect()
 }
 
 fn written(workloads: &[Workload], of: impl Fn(&str) -> bool) -> u64 {

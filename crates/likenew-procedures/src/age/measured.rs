@@ -79,7 +79,8 @@ impl<'a> Measured<'a> {
     }
 
     fn rate(&self, test: Test) -> Comparison {
-        self.of_passes(test, test.name(), "bytes/s", Better::Higher, Summary::Mean, Segment::bytes_per_s)
+        let summary = if test.is_in_sequence() { Summary::MeanOfTwins } else { Summary::Mean };
+        self.of_passes(test, test.name(), "bytes/s", Better::Higher, summary, Segment::bytes_per_s)
     }
 
     /// Mean, the 99 % quantile and the longest, of random writes.

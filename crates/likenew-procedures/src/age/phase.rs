@@ -57,6 +57,11 @@ impl Test {
             Self::SequentialReads => "sequential reads",
         }
     }
+
+    /// Whether each pass has a part of the drive of its own.
+    pub(super) fn is_in_sequence(self) -> bool {
+        matches!(self, Self::SequentialWrites | Self::SequentialReads)
+    }
 }
 
 /// The name of one pass of a test in a phase; workloads that share a pass go on after a comma.
@@ -66,9 +71,11 @@ pub(super) fn pass_name(phase: Phase, test: &str, pass: u32, passes: u32) -> Str
 
 const PAGE: u32 = 4096;
 const PREPARE_DEPTH: u32 = 8;
+/// Before reads a drive may finish what it has put off: reads that wait behind writes say nothing of reading.
+const SETTLE: Nanos = Nanos::from_secs(10);
 
 /// Everything that one measurement runs, in order. Random writes come first, as nothing else may have touched the drive
-/// before them; sequential writes, which put their zone in order, come after the applications.
+/// before them; sequential writes, which put their zone in order, come after the applications, and reads last.
 pub(super) fn workloads(phase: Phase, options: &AgeOptions, ground: &Ground) -> Vec<Workload> {
     let AgeOptions { passes, data, span, time, .. } = *options;
     let mut workloads = before_writes(phase, options, ground);
@@ -105,6 +112,7 @@ pub(super) fn workloads(phase: Phase, options: &AgeOptions, ground: &Ground) -> 
         }
     }
     workloads.extend(passes_of(Test::SequentialWrites, &|pass| sequential(Op::Write, pass)));
+    workloads.push(Workload { name: format!("{} settling", phase.name()), ..Workload::rest(SETTLE) });
     workloads.extend(passes_of(Test::RandomReads, &|_| (each, random(Op::Read, &ground.files))));
     workloads.extend(passes_of(Test::SequentialReads, &|pass| sequential(Op::Read, pass)));
     workloads

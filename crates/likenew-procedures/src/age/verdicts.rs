@@ -106,13 +106,27 @@ pub(super) fn reads(random: &Comparison, sequential: &Comparison) -> Option<Verd
     } else {
         Standing::Holds
     };
-    let verdict = Verdict::new("Reads are as fast as before.", standing);
+    let worse = if falls[0].percent > falls[1].percent { falls[0] } else { falls[1] };
+    let mut verdict = Verdict::new("Reads are as fast as before.", standing);
+    if let Some(Interval { low, high }) = worse.interval {
+        verdict = verdict.estimate(worse.percent, low, high, "%");
+    }
     let verdict = verdict.because(from_to(random)?).because(from_to(sequential)?);
     let undecided =
         falls.iter().find(|fall| standing == Standing::Undecided && Change::of(fall) == Change::Open);
     Some(match undecided {
         Some(fall) => verdict.caveat(open(fall)),
         None => verdict,
+    })
+}
+
+/// Whether reads, which age leaves alone, stayed as they were, not faster either: then nothing else used the drive.
+pub(super) fn reads_stayed(random: &Comparison, sequential: &Comparison) -> bool {
+    [random, sequential].into_iter().all(|comparison| {
+        comparison.fall(Phase::Used).is_some_and(|fall| {
+            let rose = fall.interval.is_some_and(|interval| interval.high < -NOTICED_PERCENT);
+            Change::of(&fall) == Change::Kept && !rose
+        })
     })
 }
 
