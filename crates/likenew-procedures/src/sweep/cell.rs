@@ -104,6 +104,9 @@ pub(super) fn noun(op: Mix) -> String {
 
 /// A number of I/Os for people: three digits, or all of them with commas between thousands, as tables have them.
 pub(super) fn count(number: f64) -> String {
+    if number == 0.0 {
+        return "0".into();
+    }
     if number < 100.0 {
         return three_digits(number);
     }
@@ -158,8 +161,8 @@ mod tests {
 
     #[test]
     fn counts_are_grouped_like_those_of_tables() {
-        let spelled = [3.0, 99.9, 1234.4, 49_966.0, 1_234_567.0].map(count);
-        assert_eq!(spelled, ["3.00", "99.9", "1234", "49,966", "1,234,567"]);
+        let spelled = [0.0, 3.0, 99.9, 1234.4, 49_966.0, 1_234_567.0].map(count);
+        assert_eq!(spelled, ["0", "3.00", "99.9", "1234", "49,966", "1,234,567"]);
     }
 
     #[test]

@@ -94,9 +94,9 @@ impl<'b, 'a> Family<'b, 'a> {
         ));
         let (enough, deepest) = (self.enough, self.cells.len() - 1);
         let say = |at: usize| {
-            let times = self.cells[at].speed() / shallow.speed().max(f64::MIN_POSITIVE);
-            let times =
-                if at == 0 { String::new() } else { format!(" ({} times as many)", three_digits(times)) };
+            let ratio = self.cells[at].over(shallow, CONFIDENCE).filter(|_| at > 0);
+            let times = ratio
+                .map_or_else(String::new, |ratio| format!(" ({} times as many)", three_digits(ratio.value)));
             format!("{} IOPS at depth {}{times}", count(self.cells[at].iops()), self.depth(at))
         };
         let mut places = vec![0, enough, deepest];
