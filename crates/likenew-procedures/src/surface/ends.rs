@@ -123,7 +123,7 @@ impl Ends {
                 three_digits(outer.mean / inner.mean)
             )),
             _ => verdict.because(format!(
-                "it falls smoothly, as far as {} points can tell: no plateaus stand apart; 1000 would show narrower ones",
+                "it falls smoothly, as far as {} points can tell: no plateaus stand apart; 1000 may show narrower ones",
                 self.starts.len()
             )),
         }
