@@ -33,14 +33,14 @@ fn a_folder_is_aged_by_every_recipe_and_nothing_is_left_behind() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.work().join("photo.raw"), "the only copy").unwrap();
     for recipe in ["fill", "overwrite", "churn"] {
-        let ran = sandbox.run(&age(".", &["--recipe", recipe, "--yes", "--json", "-"]));
+        let ran = sandbox.run(&age(".", &["--recipe", recipe, "--bytes", "16MiB", "--yes", "--json", "-"]));
         let document = ran.says("wears flash").json();
         let rows = document["tables"]["new_vs_used"].as_array().unwrap();
         assert_eq!(rows.len(), 8, "{recipe}");
         assert!(
             rows.iter().all(|row| row["new"].as_f64().unwrap() > 0.0 && row["used"].as_f64().unwrap() > 0.0)
         );
-        assert!(document["bytes_written"].as_u64().unwrap() > 64 << 20, "{recipe}");
+        assert!(document["bytes_written"].as_u64().unwrap() > 32 << 20, "{recipe}");
         let claims = document["verdicts"].to_string();
         assert!(!claims.contains("refused") && !claims.contains("failed"), "{recipe}: {claims}");
         assert!(claims.contains("what the drive went through earlier is not known"), "{claims}");

@@ -71,8 +71,9 @@ pub(super) fn pass_name(phase: Phase, test: &str, pass: u32, passes: u32) -> Str
 
 const PAGE: u32 = 4096;
 const PREPARE_DEPTH: u32 = 8;
-/// Before reads a drive may finish what it has put off: reads that wait behind writes say nothing of reading.
-const SETTLE: Nanos = Nanos::from_secs(10);
+/// Before reads a drive may finish what it has put off, for so long or as long as a pass: reads that wait behind writes say
+/// nothing of reading.
+const SETTLE_MOST: Nanos = Nanos::from_secs(10);
 
 /// Everything that one measurement runs, in order. Random writes come first, as nothing else may have touched the drive
 /// before them; sequential writes, which put their zone in order, come after the applications, and reads last.
@@ -112,7 +113,8 @@ pub(super) fn workloads(phase: Phase, options: &AgeOptions, ground: &Ground) -> 
         }
     }
     workloads.extend(passes_of(Test::SequentialWrites, &|pass| sequential(Op::Write, pass)));
-    workloads.push(Workload { name: format!("{} settling", phase.name()), ..Workload::rest(SETTLE) });
+    let settling = Workload::rest(SETTLE_MOST.min(each_time));
+    workloads.push(Workload { name: format!("{} settling", phase.name()), ..settling });
     workloads.extend(passes_of(Test::RandomReads, &|_| (each, random(Op::Read, &ground.files))));
     workloads.extend(passes_of(Test::SequentialReads, &|pass| sequential(Op::Read, pass)));
     workloads

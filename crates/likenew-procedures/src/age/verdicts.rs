@@ -170,11 +170,11 @@ pub(super) fn ageing(segments: &[Segment], recipe: Recipe) -> Option<String> {
     Some(text)
 }
 
-/// Bytes programmed over bytes written during the ageing, where a simulated drive says so.
+/// Bytes programmed over bytes written during the ageing, where a simulated drive of flash says so.
 fn amplification(segments: &[Segment], ageing: &[&Segment]) -> Option<f64> {
     let first = segments.iter().position(|segment| segment.workload.name.starts_with(AGEING))?;
     let before: Accounting = segments[first.checked_sub(1)?].accounting?;
-    let after = ageing.last()?.accounting?;
+    let after = ageing.last()?.accounting.filter(|books| books.wear.is_some())?;
     let host = after.host_bytes_written.checked_sub(before.host_bytes_written).filter(|bytes| *bytes > 0)?;
     let flash = after.flash_bytes_programmed.saturating_sub(before.flash_bytes_programmed);
     Some(flash as f64 / host as f64)
