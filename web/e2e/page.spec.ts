@@ -7,7 +7,32 @@ import { pageWith } from "./pages";
 
 const bench = () => [labelled("new", "bench-new")];
 const pair = () => [labelled("new", "bench-new"), labelled("used", "bench-used")];
+const sweep = () => [labelled("new", "sweep-new")];
+const sweeps = () => [labelled("new", "sweep-new"), labelled("used", "sweep-used")];
+const endure = () => [labelled("x25m", "endure-steady")];
+const age = () => [labelled("x25m", "age-used")];
 const fill = () => [labelled("x25m", "fill-used")];
+
+/** Twenty thousand access times, as a surface scan has them. */
+function surface(): Labelled[] {
+  const [one] = bench() as [Labelled];
+  const time = (index: number) => (index % 10 === 0 ? 4e6 : 80e3) * (1 + ((index * 37) % 100) / 100);
+  const points = Array.from({ length: 20_000 }, (_, index): [number, number] => [((index * 7919) % 20_000) * 4e6, time(index)]);
+  const [x, y] = [{ label: "offset", unit: "bytes" }, { label: "access time", unit: "ns", scale: "log" as const }];
+  one.document.series = { access: { title: "Access times", shape: "scatter", x, y, lines: [{ name: "read", points }] } };
+  return [one];
+}
+
+const views = () => ({
+  bench: bench(),
+  pair: pair(),
+  fill: fill(),
+  sweep: sweep(),
+  sweeps: sweeps(),
+  endure: endure(),
+  age: age(),
+  surface: surface(),
+});
 
 /** What went wrong or went out while the page was open; a good page leaves both empty. */
 let errors: string[];
@@ -24,14 +49,17 @@ async function open(page: Page, documents: Labelled[]): Promise<void> {
   await page.goto(url);
 }
 
-/** The share of a picture's pixels that are drawn on. */
+/** The share of a picture's pixels that are drawn on, in all of its layers. */
 async function inked(page: Page, title: string): Promise<number> {
-  return page.getByRole("img", { name: title }).locator("canvas").evaluate((element) => {
-    const canvas = element as HTMLCanvasElement;
-    const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
-    let drawn = 0;
-    for (let at = 3; at < data.length; at += 4) if (data[at]) drawn += 1;
-    return drawn / (data.length / 4);
+  return page.getByRole("img", { name: title }).locator("canvas").evaluateAll((elements) => {
+    const shares = elements.map((element) => {
+      const canvas = element as HTMLCanvasElement;
+      const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
+      let drawn = 0;
+      for (let at = 3; at < data.length; at += 4) if (data[at]) drawn += 1;
+      return drawn / (data.length / 4);
+    });
+    return shares.reduce((sum, share) => sum + share, 0);
   });
 }
 
@@ -148,12 +176,72 @@ test("a picture turns logarithmic and is saved as PNG, a table is copied as CSV"
   expect(csv.split("\r\n")).toHaveLength(202);
 });
 
+const HEAT = "How fast does it write at each block size and depth?";
+
+test("a heat map has a cell for every number and says it by pointer and by keyboard", async ({ page }) => {
+  await open(page, sweep());
+  const picture = page.getByRole("img", { name: HEAT });
+  expect(await inked(page, HEAT)).toBeGreaterThan(0.3);
+  await picture.hover({ position: { x: 300, y: 100 } });
+  await expect(picture.getByText(/^queue depth \d+, block size .*: .* MB\/s$/)).toBeVisible();
+  await picture.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  await expect(page.getByRole("status").getByText("queue depth 2, block size 1 KiB: 19.7 MB/s")).toBeVisible();
+  await expect(picture.getByText("queue depth 2, block size 1 KiB: 19.7 MB/s")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(picture.getByText(/queue depth 2/)).toBeHidden();
+});
+
+test("two heat maps stand side by side with their ratio below", async ({ page }) => {
+  await page.setViewportSize({ width: 1600, height: 900 });
+  await open(page, sweeps());
+  const [one, two, ratio] = await Promise.all(
+    ["new", "used", "used ÷ new"].map((of) => page.getByRole("img", { name: `${HEAT} · ${of}`, exact: true }).boundingBox()),
+  );
+  expect(one!.y).toBe(two!.y);
+  expect(one!.x).toBeLessThan(two!.x);
+  expect(ratio!.y).toBeGreaterThan(one!.y);
+  expect(ratio!.width).toBeGreaterThan(one!.width * 1.8);
+});
+
+test("an axis is logarithmic when the document says so, and the reader can change it", async ({ page }) => {
+  await open(page, sweep());
+  const card = page.getByRole("region", { name: "How long does a write take at each block size?" });
+  const log = card.getByRole("button", { name: "Log" });
+  await expect(log).toHaveAttribute("aria-pressed", "true");
+  await log.click();
+  await expect(log).toHaveAttribute("aria-pressed", "false");
+  const speed = page.getByRole("region", { name: "How fast does it write at each block size?" });
+  await expect(speed.getByRole("button", { name: "Log" })).toHaveAttribute("aria-pressed", "false");
+});
+
+test("a line says its interval", async ({ page }) => {
+  await open(page, endure());
+  const picture = page.getByRole("img", { name: "How fast was it as writing went on?" });
+  await picture.focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByRole("status").getByText("written 4 GiB: 77.1 MB/s (73.3 MB/s to 80.2 MB/s)")).toBeVisible();
+  await expect(picture.getByText("77.1 MB/s (73.3 MB/s to 80.2 MB/s)")).toBeVisible();
+});
+
+test("cells have the unit of their row", async ({ page }) => {
+  await open(page, age());
+  expect(await columnTexts(page, "New vs used", 2)).toEqual(["251 MB/s", "77.2 MB/s", "39.3 MB/s", "84.6 µs", "11,902 points"]);
+});
+
+test("twenty thousand points are drawn at once", async ({ page }) => {
+  await open(page, surface());
+  await expect.poll(() => inked(page, "Access times")).toBeGreaterThan(0.05);
+});
+
 for (const colorScheme of ["light", "dark"] as const) {
   for (const [name, width] of [["phone", 380], ["desk", 1600]] as const) {
     test(`fits a ${name}, ${colorScheme}`, async ({ page }) => {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
-      for (const [view, documents] of Object.entries({ bench: bench(), pair: pair(), fill: fill() })) {
+      for (const [view, documents] of Object.entries(views())) {
         await open(page, documents);
         const wider = await page.evaluate(() => window.document.documentElement.scrollWidth - window.innerWidth);
         expect(wider, `${view} scrolls sideways`).toBeLessThanOrEqual(0);

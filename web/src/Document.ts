@@ -25,11 +25,15 @@ export type Row = Record<string, Value>;
 export interface Axis {
   label: string;
   unit: string;
+  /** Equal ratios are equally far apart; linear without it. */
+  scale?: "log";
 }
 
 export interface Line {
   name: string;
   points: [number, number][];
+  /** `[x, low, high]`: the interval around the line. */
+  band?: [number, number, number][];
 }
 
 export interface Mark {
@@ -39,9 +43,12 @@ export interface Mark {
 
 export interface Series {
   title: string;
-  shape: "line" | "bars" | "scatter";
+  /** In a heat map each line is a row and each of its points, `[category, value]`, a cell. */
+  shape: "line" | "bars" | "scatter" | "heat";
   x: Axis;
   y: Axis;
+  /** What the rows of a heat map are. */
+  rows?: string;
   categories?: string[];
   lines: Line[];
   marks?: Mark[];

@@ -39,21 +39,31 @@ export interface Column {
   heading: string;
   unit: string;
   number: boolean;
-  words: boolean;
+  /** Whether its values, words or numbers, say what was measured. */
+  isKey: boolean;
   interval: [string, string] | null;
   rowUnit: boolean;
 }
 
 export const MISSING: Cell = { text: "–", value: null };
 
-/** The tables that answer a procedure's question; the others are what the answer rests on. */
-const ANSWERS = ["files", "fit", "knees", "levels", "matrix", "new_vs_used", "results"];
+/** Numbers that say what was measured, not how it went: they tell rows apart, in every document alike. */
+const KEYS = [
+  "block_bytes",
+  "depth",
+  "file",
+  "fill",
+  "loop",
+  "offset_bytes",
+  "pass",
+  "read_percent",
+  "round",
+  "stream",
+  "zone",
+];
 
-/** Names of tables: answers first, then by name. */
-export function inOrder(names: Iterable<string>): string[] {
-  const rank = (name: string) => (ANSWERS.includes(name) ? 0 : 1);
-  return [...new Set(names)].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-}
+/** Numbers that count what was done: a row's unit is not theirs. */
+const COUNTS = ["errors", "files", "loops", "passes", "points", "rounds"];
 
 export function titleOf(name: string): string {
   const words = name.replaceAll("_", " ");
@@ -62,7 +72,7 @@ export function titleOf(name: string): string {
 
 /**
  * The columns of all rows together. `X_low` and `X_high` join `X`; a text column `unit` goes into the cells of the
- * numbers whose keys name no unit.
+ * measured numbers whose keys name no unit.
  */
 export function columnsOf(rows: Row[]): Column[] {
   const keys = new Set(rows.flatMap((row) => Object.keys(row)));
@@ -84,9 +94,9 @@ export function columnsOf(rows: Row[]): Column[] {
       heading: interval ? `${text} (low–high)` : text,
       unit,
       number,
-      words: present(key).some((value) => typeof value === "string"),
+      isKey: KEYS.includes(key) || present(key).some((value) => typeof value === "string"),
       interval,
-      rowUnit: withUnit && unit === "",
+      rowUnit: withUnit && unit === "" && ![...KEYS, ...COUNTS].includes(key),
     };
   });
 }
@@ -102,8 +112,22 @@ export function cellOf(column: Column, row: Row): Cell {
       ? spell(number, row["unit"])
       : spellBelowHeading(number, column.unit);
   const [low, high] = (column.interval ?? []).map((key) => row[key]);
-  const interval = isNumber(low) && isNumber(high) ? ` (${spelled(low)}–${spelled(high)})` : "";
-  return { text: spelled(value) + interval, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
+  const text =
+    isNumber(low) && isNumber(high) ? withInterval(spelled(value), spelled(low), spelled(high)) : spelled(value);
+  return { text, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
+}
+
+/** `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once. */
+function withInterval(spelled: string, low: string, high: string): string {
+  const unit = unitOf(spelled);
+  const shared = !/\d/.test(unit) && unitOf(low) === unit && unitOf(high) === unit;
+  const bare = (end: string) => (shared ? end.slice(0, end.length - unit.length) : end);
+  return `${spelled} (${bare(low)}–${bare(high)})`;
+}
+
+/** What stands behind a number. */
+function unitOf(spelled: string): string {
+  return spelled.replace(/^[\d.,e-]+/, "");
 }
 
 /** Keys whose values are shown inside the cells of this column. */

@@ -1,11 +1,12 @@
 /**
- * Documents of one procedure side by side: tables joined row by row, series laid over each other.
+ * Documents of one procedure side by side: tables joined row by row.
  * A ratio between two speeds is the only number made here.
  */
 
-import type { Labelled, Row, Series } from "./Document";
-import { cellOf, columnsOf, headingOf, inOrder, isNumber, MISSING, tableOf, titleOf } from "./Table";
+import type { Labelled, Row } from "./Document";
+import { cellOf, columnsOf, headingOf, isNumber, MISSING, tableOf, titleOf } from "./Table";
 import type { Cell, Column, Heading, Table } from "./Table";
+import { spell } from "./units";
 
 export interface Group {
   procedure: string;
@@ -24,9 +25,10 @@ export function groupsOf(documents: Labelled[]): Group[] {
   return groups;
 }
 
-/** All tables: joined where the rows of the members correspond, apart where not. */
+/** All tables, in the order of the documents: joined where the rows of the members correspond, apart where not. */
 export function tablesOf(members: Labelled[]): Table[] {
-  return inOrder(members.flatMap(({ document }) => Object.keys(document.tables))).flatMap((name) => {
+  const names = new Set(members.flatMap(({ document }) => Object.keys(document.tables)));
+  return [...names].flatMap((name) => {
     const title = titleOf(name);
     const tables = members.flatMap(({ label, document }) => {
       const rows = document.tables[name];
@@ -35,21 +37,6 @@ export function tablesOf(members: Labelled[]): Table[] {
     if (members.length === 1) return tables.map(({ rows }) => tableOf(title, rows));
     const joined = join(title, tables);
     return joined ? [joined] : tables.map(({ label, rows }) => tableOf(`${title}, ${label}`, rows));
-  });
-}
-
-/** All series: laid over each other where their axes agree, apart where not. */
-export function seriesOf(members: Labelled[]): Series[] {
-  const names = [...new Set(members.flatMap(({ document }) => Object.keys(document.series)))].sort();
-  return names.flatMap((name) => {
-    const all = members.flatMap(({ label, document }) => {
-      const series = document.series[name];
-      return series ? [{ label, series }] : [];
-    });
-    const first = all[0];
-    if (!first || members.length === 1) return all.map(({ series }) => series);
-    if (all.length > 1 && all.every(({ series }) => agree(series, first.series))) return [overlay(all)];
-    return all.map(({ label, series }) => ({ ...series, title: `${series.title}, ${label}` }));
   });
 }
 
@@ -96,10 +83,10 @@ function join(title: string, tables: Named[]): Table | null {
   return table;
 }
 
-/** The columns that tell the rows apart: those with words, and of the others, from the left, as many as it takes. */
+/** The columns that tell the rows apart: keys, and of the others, from the left, as many as it takes. */
 function identityOf(columns: Column[], tables: Named[]): Column[] | null {
-  const chosen = columns.filter(({ words }) => words);
-  const others = columns.filter(({ words }) => !words);
+  const chosen = columns.filter(({ isKey }) => isKey);
+  const others = columns.filter(({ isKey }) => !isKey);
   const distinct = () =>
     tables.every(({ rows }) => {
       const keys = rows.map((row) => JSON.stringify(chosen.map(({ key }) => row[key] ?? null)));
@@ -125,7 +112,7 @@ function isRate({ number, unit }: Column): boolean {
 const QUOTIENT_MAX = 20;
 
 /** What a ratio to the first document is called. */
-function quotientOf(label: string, place: number, first: string): string {
+export function quotientOf(label: string, place: number, first: string): string {
   const named = `${label} ÷ ${first}`;
   if (named.length <= QUOTIENT_MAX) return named;
   const ending = new Map([["two", "nd"], ["few", "rd"], ["one", "st"]]).get(ORDINALS.select(place)) ?? "th";
@@ -138,36 +125,5 @@ function ratio({ key }: Column, first: Row | undefined, other: Row | undefined):
   const [below, above] = [first?.[key], other?.[key]];
   if (!isNumber(below) || !isNumber(above) || below <= 0) return MISSING;
   const value = above / below;
-  return Number.isFinite(value) ? { text: `${value.toFixed(2)}×`, value } : MISSING;
-}
-
-function agree(one: Series, other: Series): boolean {
-  return (
-    one.shape === other.shape &&
-    one.x.unit === other.x.unit &&
-    one.y.unit === other.y.unit &&
-    (one.categories ?? []).length > 0 === (other.categories ?? []).length > 0
-  );
-}
-
-/** One series with the lines of all, each named after its document. Categories are united by their names. */
-function overlay(all: { label: string; series: Series }[]): Series {
-  const categories = [...new Set(all.flatMap(({ series }) => series.categories ?? []))];
-  const merged = { ...(all[0] as { series: Series }).series, categories, lines: [], marks: [] } as Series;
-  for (const { label, series } of all) {
-    const place = (x: number) => {
-      const category = series.categories?.[x];
-      return category === undefined ? x : categories.indexOf(category);
-    };
-    for (const { name, points } of series.lines) {
-      merged.lines.push({
-        name: series.lines.length === 1 ? label : `${label} ${name}`,
-        points: points.map(([x, y]) => [place(x), y]),
-      });
-    }
-    for (const mark of series.marks ?? []) {
-      merged.marks?.push({ x: place(mark.x), label: `${label}: ${mark.label}` });
-    }
-  }
-  return merged;
+  return Number.isFinite(value) ? { text: spell(value, "×"), value } : MISSING;
 }

@@ -1,6 +1,6 @@
 /** The parts of ECharts that the page uses, and no others. */
 
-import { BarChart, LineChart, ScatterChart } from "echarts/charts";
+import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
 import {
   DataZoomInsideComponent,
   GridComponent,
@@ -8,6 +8,7 @@ import {
   LegendScrollComponent,
   MarkLineComponent,
   TooltipComponent,
+  VisualMapContinuousComponent,
 } from "echarts/components";
 import { init, use } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
@@ -15,14 +16,17 @@ import { CanvasRenderer } from "echarts/renderers";
 use([
   BarChart,
   CanvasRenderer,
+  CustomChart,
   DataZoomInsideComponent,
   GridComponent,
+  HeatmapChart,
   LegendComponent,
   LegendScrollComponent,
   LineChart,
   MarkLineComponent,
   ScatterChart,
   TooltipComponent,
+  VisualMapContinuousComponent,
 ]);
 
 export { init };

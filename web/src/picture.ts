@@ -3,7 +3,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 
 import type { Axis, Line, Mark, Series } from "./Document";
-import { axisUnit, spell } from "./units";
+import { axisUnit, spell, spellRound } from "./units";
 
 export interface Palette {
   ink: string;
@@ -11,6 +11,10 @@ export interface Palette {
   rule: string;
   card: string;
   lines: string[];
+  /** Cells of a heat map from the lowest to the highest. */
+  amounts: string[];
+  /** Cells of a map of ratios from much less through equal to much more. */
+  ratios: string[];
 }
 
 export const LIGHT: Palette = {
@@ -19,6 +23,8 @@ export const LIGHT: Palette = {
   rule: "#e1e4e8",
   card: "#ffffff",
   lines: ["#0b62c4", "#c2410c", "#2f7d32", "#8e3aa8", "#8a6d00", "#00767a"],
+  amounts: ["#e6f0fa", "#7fb2e5", "#0b4f9e"],
+  ratios: ["#b4540a", "#f0a868", "#f3f3f1", "#82b6e8", "#0b62c4"],
 };
 
 export const DARK: Palette = {
@@ -27,10 +33,13 @@ export const DARK: Palette = {
   rule: "#30363d",
   card: "#1b1f23",
   lines: ["#6cb0ff", "#ff9a5c", "#78cf7d", "#d79bea", "#e0c04c", "#55cdd1"],
+  amounts: ["#1f3145", "#3d7ab8", "#b4d9ff"],
+  ratios: ["#ff9a5c", "#8a5636", "#2a3036", "#35618f", "#6cb0ff"],
 };
 
 export interface Look {
   palette: Palette;
+  /** Whether values are drawn, or shaded, on a logarithmic scale. */
   logarithmic: boolean;
 }
 
@@ -38,26 +47,36 @@ export interface Look {
 const MARKS_NAMED = 6;
 /** Lines with more points are drawn without a dot at each. */
 const DOTS_MAX = 60;
+/** More points than this are drawn small and clear, so that crowds are darker. */
+const CROWD = 500;
 const DASHES = ["solid", "dashed", "dotted"];
 
-/** Whether a logarithmic y axis makes sense. */
+/** Whether a logarithmic scale of the values makes sense. */
 export function canBeLogarithmic({ lines }: Series): boolean {
-  return lines.every(({ points }) => points.every(([, y]) => y > 0));
+  return allAbove0(lines, 1) && lines.every(({ band }) => (band ?? []).every(([, low]) => low > 0));
+}
+
+function allAbove0(lines: Line[], along: 0 | 1): boolean {
+  return lines.every(({ points }) => points.every((point) => point[along] > 0));
 }
 
 /** A plain wheel and a finger keep scrolling the page. */
 const ZOOM = { type: "inside", zoomOnMouseWheel: "ctrl", preventDefaultMouseMove: false, filterMode: "none" };
 
-/** How one axis is labelled: values are drawn in the one unit that suits all of them. */
+/** How one axis is labelled: on a linear one values are drawn in the one unit that suits all of them. */
 interface Scaled {
   size: number;
   name: string;
+  /** The base of its ticks, where the axis is logarithmic. */
+  base: number | null;
 }
 
 export function pictureOf(series: Series, look: Look): EChartsCoreOption {
   const { palette } = look;
-  const [x, y] = [scaleOf(series, 0), scaleOf(series, 1)];
+  const alongX = series.x.scale === "log" && isNumeric(series) && allAbove0(series.lines, 0);
+  const [x, y] = [scaleOf(series, 0, alongX), scaleOf(series, 1, look.logarithmic)];
   const several = series.lines.length > 1;
+  const how = { x, y, look };
   return {
     animation: false,
     color: palette.lines,
@@ -65,44 +84,60 @@ export function pictureOf(series: Series, look: Look): EChartsCoreOption {
     grid: { left: 8, right: 28, top: several ? 62 : 34, bottom: 30, containLabel: true },
     legend: { show: several, top: 0, left: 0, type: "scroll", textStyle: { color: palette.ink } },
     tooltip: {
+      ...tooltip(palette),
       trigger: series.shape === "scatter" ? "item" : "axis",
       axisPointer: { type: series.shape === "bars" ? "shadow" : "line" },
-      confine: true,
-      backgroundColor: palette.card,
-      borderColor: palette.rule,
-      textStyle: { color: palette.ink },
       formatter: (hovered: unknown) => tooltipOf(series, hovered),
     },
     dataZoom: isNumeric(series) ? [ZOOM] : [],
     xAxis: xAxis(series, x, palette),
     yAxis: {
       ...axis(series.y, y, palette),
-      type: look.logarithmic ? "log" : "value",
       splitLine: { lineStyle: { color: palette.rule } },
       nameTextStyle: { align: "left", color: palette.faint },
     },
-    series: series.lines.map((line, index) => drawn(series, line, index, { x, y, look })),
+    series: [
+      ...series.lines.map((line, index) => drawn(series, line, index, how)),
+      ...series.lines.flatMap((line, index) => (line.band ? [bandOf(series, line, index, how)] : [])),
+    ],
   };
+}
+
+/** The box that says what is under the pointer. */
+export function tooltip(palette: Palette): object {
+  const { card, rule, ink } = palette;
+  return { confine: true, backgroundColor: card, borderColor: rule, textStyle: { color: ink } };
 }
 
 function isNumeric({ categories }: Series): boolean {
   return (categories ?? []).length === 0;
 }
 
-/** The largest size of a value along an axis decides its unit. */
-function scaleOf({ lines, x, y }: Series, along: 0 | 1): Scaled {
-  const most = lines.reduce((most, { points }) => points.reduce((m, p) => Math.max(m, Math.abs(p[along])), most), 0);
-  return axisUnit(along === 0 ? x.unit : y.unit, most);
+/** The largest size of a value along an axis decides its unit; a logarithmic axis has another at each tick. */
+function scaleOf({ lines, x, y }: Series, along: 0 | 1, logarithmic: boolean): Scaled {
+  const { unit } = along === 0 ? x : y;
+  const values = lines.flatMap(({ points }) => points.map((point) => Math.abs(point[along])));
+  const most = values.reduce((most, value) => Math.max(most, value), 0);
+  if (!logarithmic) return { ...axisUnit(unit, most), base: null };
+  const least = values.reduce((least, value) => Math.min(least, value), most);
+  const binary = unit === "bytes" || (along === 0 && values.every((value) => Number.isInteger(Math.log2(value))));
+  return { size: 1, name: "", base: binary ? binaryBase(most / least) : 10 };
+}
+
+/** ECharts puts a tick at each power of a base as long as there are fewer than ten of them. */
+function binaryBase(times: number): number {
+  const powers = Math.log2(times);
+  return powers <= 7 ? 2 : powers <= 14 ? 4 : powers <= 28 ? 16 : 1024;
 }
 
 function xAxis(series: Series, scale: Scaled, palette: Palette): object {
-  const shared = { ...axis(series.x, scale, palette), nameLocation: "middle", nameGap: 28 };
+  const shared = { ...axis(series.x, scale, palette), nameLocation: "middle", nameGap: 28, splitLine: { show: false } };
   if (!isNumeric(series)) {
     const axisLabel = { color: palette.faint, interval: 0, hideOverlap: true };
     return { ...shared, type: "category", data: series.categories, axisLabel };
   }
-  const ends = series.shape === "bars" ? {} : { min: startOf, max: "dataMax" };
-  return { ...shared, ...ends, type: "value", splitLine: { show: false } };
+  if (scale.base !== null) return { ...shared, min: "dataMin", max: "dataMax" };
+  return { ...shared, ...(series.shape === "bars" ? {} : { min: startOf, max: "dataMax" }) };
 }
 
 /** An axis that begins just after nothing begins at nothing. */
@@ -110,29 +145,82 @@ function startOf({ min, max }: { min: number; max: number }): number {
   return min > 0 && min < 0.05 * max ? 0 : min;
 }
 
-function axis({ label }: Axis, { name }: Scaled, palette: Palette): object {
+function axis({ label, unit }: Axis, { name, base }: Scaled, palette: Palette): object {
   const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: "min2" });
+  // The ends of a logarithmic axis are no powers; a label there would only be in the way.
+  const isRound = (value: number) => {
+    const power = base === null ? 0 : Math.log(value) / Math.log(base);
+    return Math.abs(power - Math.round(power)) < 1e-6;
+  };
+  const formatter = (value: number) => (base === null ? number.format(value) + name : spellRound(value, unit));
   return {
+    type: base === null ? "value" : "log",
+    ...(base === null ? {} : { logBase: base }),
     name: label,
     nameTextStyle: { color: palette.faint },
-    axisLabel: { color: palette.faint, hideOverlap: true, formatter: (value: number) => number.format(value) + name },
+    axisLabel: {
+      color: palette.faint,
+      hideOverlap: true,
+      formatter: (value: number) => (isRound(value) ? formatter(value) : ""),
+    },
     axisLine: { lineStyle: { color: palette.faint } },
   };
 }
 
-function drawn(series: Series, { name, points }: Line, index: number, how: { x: Scaled; y: Scaled; look: Look }): object {
-  const { x, y, look } = how;
+/** What the lines of a picture share. */
+interface How {
+  x: Scaled;
+  y: Scaled;
+  look: Look;
+}
+
+function drawn(series: Series, { name, points }: Line, index: number, { x, y, look }: How): object {
   const width = isNumeric(series) ? x.size : 1;
-  const shape = { line: "line", bars: "bar", scatter: "scatter" }[series.shape];
+  const shape = { line: "line", bars: "bar", scatter: "scatter", heat: "heatmap" }[series.shape];
+  const crowded = points.length > CROWD;
   return {
     name,
     type: shape,
     data: points.map(([at, value]) => [at / width, value / y.size]),
+    itemStyle: { color: colourOf(index, look), ...(shape === "scatter" && crowded ? { opacity: 0.45 } : {}) },
     ...(shape === "line" ? { showSymbol: points.length <= DOTS_MAX, sampling: "minmax" } : {}),
     ...(shape === "line" ? { lineStyle: { width: 1.6, type: DASHES[index % DASHES.length] } } : {}),
-    ...(shape === "scatter" ? { symbolSize: 5, large: points.length > 5000 } : {}),
+    ...(shape === "scatter" ? { symbolSize: crowded ? 3 : 5, large: points.length > 5000 } : {}),
     ...(shape === "bar" ? { barMaxWidth: 34 } : {}),
     ...(index === 0 ? { markLine: marksOf(series.marks ?? [], width, look.palette) } : {}),
+  };
+}
+
+function colourOf(index: number, { palette }: Look): string {
+  return palette.lines[index % palette.lines.length] ?? palette.ink;
+}
+
+/** What ECharts hands to a shape of our own. */
+interface Drawing {
+  coord: (at: [number, number]) => [number, number];
+}
+
+/** The interval around a line as one area; under its name the legend hides both. */
+function bandOf(series: Series, { name, band = [] }: Line, index: number, { x, y, look }: How): object {
+  const width = isNumeric(series) ? x.size : 1;
+  const data = band.map(([at, low, high]): [number, number, number] => [at / width, low / y.size, high / y.size]);
+  return {
+    name,
+    type: "custom",
+    data,
+    encode: { x: 0, y: [1, 2] },
+    clip: true,
+    silent: true,
+    tooltip: { show: false },
+    z: 1,
+    itemStyle: { color: colourOf(index, look) },
+    renderItem: ({ dataIndexInside }: { dataIndexInside: number }, { coord }: Drawing) => {
+      // All of it is drawn with its first point.
+      if (dataIndexInside > 0) return null;
+      const above = data.map(([at, , high]) => coord([at, high]));
+      const below = data.toReversed().map(([at, low]) => coord([at, low]));
+      return { type: "polygon", shape: { points: [...above, ...below] }, style: { fill: colourOf(index, look), opacity: 0.16 } };
+    },
   };
 }
 
@@ -145,8 +233,15 @@ function marksOf(marks: Mark[], width: number, palette: Palette): object {
     lineStyle: { color: palette.faint, type: "dotted", width: 1, opacity: named ? 1 : 0.5 },
     label: { show: named, formatter: "{b}", color: palette.ink, position: "end" },
     emphasis: { label: { show: true } },
-    data: marks.map(({ x, label }) => ({ xAxis: x / width, name: label })),
+    data: [...together(marks)].map(([x, labels]) => ({ xAxis: x / width, name: labels.join(", ") })),
   };
+}
+
+/** The words of each place: several documents may mark the same. */
+function together(marks: Mark[]): Map<number, string[]> {
+  const places = new Map<number, string[]>();
+  for (const { x, label } of marks) places.set(x, [...(places.get(x) ?? []), label]);
+  return places;
 }
 
 interface Hovered {
@@ -167,9 +262,11 @@ function tooltipOf(series: Series, hovered: unknown): string {
   const category = series.categories?.[first[0]];
   const title = category ?? `${series.x.label} ${spell(first[0], series.x.unit)}`;
   const lines = all.flatMap((one) => {
+    const line = series.lines[one.seriesIndex];
     const point = pointOf(one);
-    const name = series.lines[one.seriesIndex]?.name ?? "";
-    return point ? [`${one.marker} ${escaped(name)} <b>${escaped(spell(point[1], series.y.unit))}</b>`] : [];
+    if (!line || !point) return [];
+    const said = [spell(point[1], series.y.unit), ...intervalOf(series, line, point[0])].join(" ");
+    return [`${one.marker} ${escaped(line.name)} <b>${escaped(said)}</b>`];
   });
   const here = (series.marks ?? []).filter(({ x }) => x === first[0]).map(({ label }) => `▼ ${escaped(label)}`);
   return [escaped(title), ...lines, ...here].join("<br>");
@@ -179,7 +276,12 @@ function tooltipOf(series: Series, hovered: unknown): string {
   }
 }
 
+/** The interval of a line at a place, in parentheses. */
+export function intervalOf({ y }: Series, { band = [] }: Line, x: number): string[] {
+  return band.filter(([at]) => at === x).map(([, low, high]) => `(${spell(low, y.unit)} to ${spell(high, y.unit)})`);
+}
+
 /** Text of a document never becomes markup. */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

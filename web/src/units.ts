@@ -15,6 +15,10 @@ export function spell(value: number, unit: string): string {
       return span(value);
     case "%":
       return `${digits(value)}%`;
+    case "share":
+      return `${digits(value * 100)}%`;
+    case "×":
+      return `${digits(value)}×`;
     case "1/s":
       return `${digits(value)}/s`;
     case "°C":
@@ -33,6 +37,13 @@ export function spellBelowHeading(value: number, unit: string): string {
   if (unit === "bytes/s") return sign + digits(Math.abs(value) / 1e6);
   if (unit === "1/s") return sign + digits(Math.abs(value));
   return spell(value, unit);
+}
+
+/** `1.50 s` as `1.5 s`, `5 min 0 s` as `5 min`: the round values of an axis need no trailing zeros. */
+export function spellRound(value: number, unit: string): string {
+  const [number = "", ...rest] = spell(value, unit).replace(/ 0 (s|min)$/, "").split(/(?<=[\d.])(?=[^\d.])/);
+  const short = number.includes(".") ? number.replace(/\.?0+$/, "") : number;
+  return [short, ...rest].join("");
 }
 
 /** What a column is called and what its numbers count; the unit is one of the words of its key. */
@@ -58,6 +69,10 @@ export function axisUnit(unit: string, most: number): { size: number; name: stri
       return largest(TIMES, most);
     case "%":
       return { size: 1, name: "%" };
+    case "share":
+      return { size: 0.01, name: "%" };
+    case "×":
+      return { size: 1, name: "×" };
     case "1/s":
       return { size: 1, name: "/s" };
     case "":
@@ -82,6 +97,7 @@ const UNIT_WORDS: UnitWords[] = [
   { unitWords: ["bytes"], unit: "bytes", shown: "", alone: "size" },
   { unitWords: ["ns"], unit: "ns", shown: "", alone: "time" },
   { unitWords: ["percent"], unit: "%", shown: "", alone: "%" },
+  { unitWords: ["share"], unit: "share", shown: "share", alone: "" },
   { unitWords: ["c"], unit: "°C", shown: "", alone: "°C" },
 ];
 

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 
-import { groupsOf, seriesOf, tablesOf } from "../src/compare";
+import joins from "../../schema/joins.json";
+import { groupsOf, tablesOf } from "../src/compare";
+import type { Labelled, Row } from "../src/Document";
 import { csvOf, sorted } from "../src/Table";
 import type { Table } from "../src/Table";
 import { labelled } from "./documents";
@@ -13,8 +15,31 @@ function only(tables: Table[], title: string): Table {
   return found[0] as Table;
 }
 
-test("answers come first", () => {
+/** Documents A and B with one table each. */
+function tabled(a: Row[], b: Row[]): Labelled[] {
+  return [a, b].map((rows, index) => {
+    const one = labelled(index === 0 ? "A" : "B", "bench-new");
+    one.document.tables = { rows };
+    return one;
+  });
+}
+
+test.each(joins.cases)("$name", ({ a, b, headings, rows }) => {
+  const tables = tablesOf(tabled(a as unknown as Row[], b as unknown as Row[]));
+  if (headings === null) {
+    expect(tables.map(({ title }) => title)).toEqual(["Rows, A", "Rows, B"]);
+    return;
+  }
+  const table = only(tables, "Rows");
+  expect(table.headings.map(({ text, of }) => [text, of])).toEqual(headings);
+  expect(table.rows.map((row) => row.map(({ text }) => text))).toEqual(rows);
+});
+
+test("tables stand in the order of the document", () => {
   expect(tablesOf([labelled("new", "bench-new")]).map(({ title }) => title)).toEqual(["Results", "Passes"]);
+  const [one, two] = [labelled("one", "endure-steady"), labelled("two", "endure-steady")];
+  delete one.document.tables["knees"];
+  expect(tablesOf([one, two]).map(({ title }) => title)).toEqual(["Levels", "Rounds", "Knees, two"]);
 });
 
 test("rows meet by what tells them apart whatever their order", () => {
@@ -47,21 +72,9 @@ test("a ratio of documents with long labels is named by their places", () => {
 
 test("rows that do not correspond stay apart", () => {
   const [one, two] = [labelled("one", "fill-used"), labelled("two", "fill-used")];
-  for (const row of two.document.tables["stalls"] ?? []) row["at_ns"] = Number(row["at_ns"]) + 1;
+  for (const row of two.document.tables["stalls"] ?? []) row["offset_bytes"] = Number(row["offset_bytes"]) + 1;
   const titles = tablesOf([one, two]).map(({ title }) => title);
   expect(titles).toEqual(["Files", "Stalls, one", "Stalls, two"]);
-});
-
-test("series share axes where they agree", () => {
-  const [series] = seriesOf(pair());
-  expect(series?.lines.map(({ name }) => name)).toEqual(["new read", "new write", "used read", "used write"]);
-  const [one, two] = pair() as [ReturnType<typeof labelled>, ReturnType<typeof labelled>];
-  const other = two.document.series["bandwidth"];
-  if (other) other.y.unit = "ns";
-  expect(seriesOf([one, two]).map(({ title }) => title)).toEqual([
-    "Speed of each test, new",
-    "Speed of each test, used",
-  ]);
 });
 
 test("procedures are not mixed", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import spelling from "../../schema/spelling.json";
-import { axisUnit, heading, spell, spellBelowHeading } from "../src/units";
+import { axisUnit, heading, spell, spellBelowHeading, spellRound } from "../src/units";
 
 describe("numbers are spelled as published", () => {
   test.each(spelling.values)("$value $unit is $text", ({ unit, value, text }) => {
@@ -28,4 +28,19 @@ test("an axis has one unit that suits its largest value", () => {
   expect(axisUnit("bytes", 0)).toEqual({ size: 1, name: " B" });
   expect(axisUnit("bytes/s", 5)).toEqual({ size: 1e6, name: " MB/s" });
   expect(axisUnit("points", 5)).toEqual({ size: 1, name: " points" });
+});
+
+test("round values need no zeros", () => {
+  const cases: [number, string, string][] = [
+    [1.5e9, "ns", "1.5 s"],
+    [1e8, "ns", "100 ms"],
+    [1e9, "ns", "1 s"],
+    [3e11, "ns", "5 min"],
+    [4096, "bytes", "4 KiB"],
+    [1e7, "bytes/s", "10 MB/s"],
+    [1e6, "1/s", "1,000,000/s"],
+    [100, "", "100"],
+    [0.5, "×", "0.5×"],
+  ];
+  for (const [value, unit, text] of cases) expect(spellRound(value, unit)).toBe(text);
 });

@@ -7,6 +7,7 @@ use likenew_core::procedure::Layout;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
 use likenew_sim::Spec;
+use likenew_sim::model::Model;
 
 use crate::arguments::{Carry, EngineName};
 use crate::exit::Failure;
@@ -45,9 +46,20 @@ impl Aim {
         !matches!(self, Self::Simulated(_))
     }
 
+    /// Whether it is measured with own files.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Self::Real(_, Place::Folder { .. }))
+    }
+
     /// Whether a procedure may write to it.
     pub(crate) fn is_writable(&self) -> bool {
         !matches!(self, Self::Real(_, Place::File { .. } | Place::Device { .. }))
+    }
+
+    /// What is known of a simulated drive.
+    pub(crate) fn model(&self) -> Result<Option<Model>, Failure> {
+        let Self::Simulated(spec) = self else { return Ok(None) };
+        spec.model(read_file).map(Some).map_err(|error| Failure::Usage(error.to_string()))
     }
 
     /// Bytes that a procedure may use.

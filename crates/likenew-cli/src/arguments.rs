@@ -1,14 +1,40 @@
 //! What can be typed. Flags only build a plan: the longest way of saying it is `likenew run PLAN.toml`.
 
+mod age;
+mod bench;
+mod data;
+mod drives;
+mod endure;
+mod fill;
+mod import;
+mod judge;
+mod report;
+mod resume;
+mod run;
+mod sim;
+mod surface;
+mod sweep;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use likenew_core::io::DataClass;
-use likenew_core::mix::Mix;
-use likenew_core::units::{Nanos, parse_duration, parse_size};
-use likenew_procedures::fill::Repeat;
-use likenew_procedures::precise::Precise;
+use likenew_core::units::parse_size;
 use likenew_procedures::profile::Profile;
+
+pub(crate) use age::Age;
+pub(crate) use bench::Bench;
+pub(crate) use data::Data;
+pub(crate) use drives::Drives;
+pub(crate) use endure::{Endure, EndureTest, Extent};
+pub(crate) use fill::Fill;
+pub(crate) use import::{Import, ImportFio, ImportFrom};
+pub(crate) use judge::Judge;
+pub(crate) use report::Report;
+pub(crate) use resume::Resume;
+pub(crate) use run::Run;
+pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
+pub(crate) use surface::Surface;
+pub(crate) use sweep::Sweep;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -27,10 +53,18 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// How fast is it, in the familiar table?
     Bench(Bench),
+    /// How do block size, queue depth, operation, order and data decide the speed?
+    Sweep(Sweep),
+    /// How fast is it along its addresses, and how long does it take from one to another?
+    Surface(Surface),
     /// Is every part of the free space written equally fast, and without pauses?
     Fill(Fill),
     /// How does its speed change as it is written, and what is left in the long run?
     Endure(Endure),
+    /// How much slower is it used than new? Measures, ages the drive, and measures again
+    Age(Age),
+    /// Does it matter how compressible the data is, and what does that mean for your files?
+    Data(Data),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// Which drives are there, real and simulated?
@@ -41,218 +75,10 @@ pub(crate) enum Command {
     Report(Report),
     /// Judges a run again from its folder, without the drive
     Judge(Judge),
+    /// Keeps, judges and shows what another program has measured
+    Import(Import),
     /// Goes on with a run that was interrupted
     Resume(Resume),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Bench {
-    #[command(flatten)]
-    pub(crate) on: On,
-    /// Which tests to run
-    #[arg(long, default_value = "default", value_parser = profile)]
-    pub(crate) profile: Profile,
-    /// Operations in order: read, write, mix:70 (70 % reads) [default: read,write; read where nothing may be written]
-    #[arg(long, value_delimiter = ',', value_parser = text::<Mix>, value_name = "OP,..")]
-    pub(crate) op: Vec<Mix>,
-    /// Bytes of address space to test [default: 1GiB, less where there is less]
-    #[arg(long, alias = "size", value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) span: Option<u64>,
-    /// Times to repeat every test
-    #[arg(long, default_value_t = 5)]
-    pub(crate) passes: u32,
-    /// Instead, repeat every test in short passes until its mean is known to this share, such as 2%
-    #[arg(long, value_parser = text::<Precise>, value_name = "PERCENT")]
-    pub(crate) precise: Option<Precise>,
-    /// With --precise, repeat no test more often than this
-    #[arg(long, requires = "precise", default_value_t = 50)]
-    pub(crate) passes_max: u32,
-    /// A pass ends after this time, or when it has moved as many bytes as the span has
-    #[arg(long, default_value = "5s", value_parser = parse_duration)]
-    pub(crate) time: Nanos,
-    /// Rest before every pass
-    #[arg(long, default_value = "0s", value_parser = parse_duration)]
-    pub(crate) interval: Nanos,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
-    #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
-    pub(crate) data: DataClass,
-    #[command(flatten)]
-    pub(crate) how: How,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Fill {
-    #[command(flatten)]
-    pub(crate) on: On,
-    /// Files to write [default: as many as fill the free space, 1000 at most]
-    #[arg(long)]
-    pub(crate) files: Option<u32>,
-    /// Bytes of each [default: the free space over the number of files]
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) file_size: Option<u64>,
-    /// One file as large as the free space, or as --file-size, measured in parts
-    #[arg(long, conflicts_with = "files")]
-    pub(crate) one_file: bool,
-    /// Parts that the one file is measured in [default: as many as are 16MiB each, 1000 at most]
-    #[arg(long, requires = "one_file")]
-    pub(crate) parts: Option<u32>,
-    /// Where the first file begins on a simulated drive: what lies before is left as it is
-    #[arg(long, default_value = "0", value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) from: u64,
-    /// How often to write all of it: a number, or until-steady (until a pass is within 2 % of the one before; 10 at most)
-    #[arg(long, default_value = "1", value_parser = text::<Repeat>, value_name = "N|until-steady")]
-    pub(crate) passes: Repeat,
-    /// Read all of it in the end
-    #[arg(long)]
-    pub(crate) read_back: bool,
-    /// Bytes of one write
-    #[arg(long, default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) block: u64,
-    /// Writes in flight
-    #[arg(long, default_value_t = 4)]
-    pub(crate) depth: u32,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
-    #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
-    pub(crate) data: DataClass,
-    /// No wait shorter than this is called a stall
-    #[arg(long, default_value = "100ms", value_parser = parse_duration)]
-    pub(crate) stall: Nanos,
-    #[command(flatten)]
-    pub(crate) how: How,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Endure {
-    #[command(flatten)]
-    pub(crate) on: On,
-    /// A looped benchmark, or a test of SNIA's Performance Test Specification
-    #[arg(long, value_enum, default_value_t = EndureTest::Loop)]
-    pub(crate) test: EndureTest,
-    /// Address space that is tested: a size, a share such as 75%, or whole
-    #[arg(long, default_value = "whole", value_parser = text::<Extent>, value_name = "SIZE|N%|whole")]
-    pub(crate) area: Extent,
-    /// Loop: which tests [default: 2009]
-    #[arg(long, value_parser = profile)]
-    pub(crate) profile: Option<Profile>,
-    /// Loop: operations in order: read, write, mix:70 (70 % reads) [default: read,write]
-    #[arg(long, value_delimiter = ',', value_parser = text::<Mix>, value_name = "OP,..")]
-    pub(crate) op: Vec<Mix>,
-    /// Loop: bytes of a loop's file [default: 1000MiB, less or more where the area is small or large]
-    #[arg(long, alias = "size", value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) span: Option<u64>,
-    /// Loop: end with the loop that has written so many bytes in all
-    #[arg(long, value_parser = parse_size, value_name = "SIZE", conflicts_with = "fills")]
-    pub(crate) bytes: Option<u64>,
-    /// Loop: the same in times the area [default: until all of it was written once and six times more, 15 with profile 2009]
-    #[arg(long)]
-    pub(crate) fills: Option<f64>,
-    /// Loop: delete each file after its tests, so that the drive is told [default: on]
-    #[arg(long, value_enum)]
-    pub(crate) trim: Option<Switch>,
-    /// Loop: a test ends after this time, or when it has moved its amount [default: 60s]
-    #[arg(long, value_parser = parse_duration)]
-    pub(crate) time: Option<Nanos>,
-    /// What to write: random, zero, or the share 0..1 that it compresses to [default: random]
-    #[arg(long, value_parser = text::<DataClass>)]
-    pub(crate) data: Option<DataClass>,
-    /// SNIA: time of one point of a round; the specification has 60s [default: 60s]
-    #[arg(long, value_parser = parse_duration)]
-    pub(crate) round: Option<Nanos>,
-    /// SNIA: rounds after which it ends without a steady state [default: 25; snia-wsat: 360]
-    #[arg(long)]
-    pub(crate) rounds: Option<u32>,
-    /// SNIA: I/Os in flight on each thread; snia-latency measures with 1 [default: 32]
-    #[arg(long)]
-    pub(crate) depth: Option<u32>,
-    /// SNIA: threads; snia-latency measures with 1 [default: 4]
-    #[arg(long)]
-    pub(crate) threads: Option<u32>,
-    #[command(flatten)]
-    pub(crate) how: How,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Run {
-    /// The plan; `likenew BENCH-OR-FILL .. --plan` prints one
-    pub(crate) plan: PathBuf,
-    /// The drive, where it is not the one that the plan names
-    pub(crate) target: Option<String>,
-    /// Where all randomness comes from [default: the plan's]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    #[command(flatten)]
-    pub(crate) how: How,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Drives {
-    /// Write the list as JSON to FILE, or to standard output with -
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) json: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Sim {
-    #[command(subcommand)]
-    pub(crate) action: SimAction,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SimAction {
-    /// Draws its layers from host to medium, with the figures of each and what bounds its speed
-    Show(SimShow),
-    /// Makes a drive in its state and saves it, so that sim:FILE.snapshot opens at once what takes long to make
-    Save(SimSave),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SimSave {
-    /// NAME or FILE.toml with a state, such as tlc-nvme-1tb?state=used; sim: before it may be left out
-    pub(crate) target: String,
-    /// A new file; its name ends with .snapshot
-    pub(crate) file: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SimShow {
-    /// NAME, FILE.toml, or either with a state, such as intel-x25-m-80gb?state=used; sim: before it may be left out
-    pub(crate) target: String,
-    /// List every parameter with its source too
-    #[arg(long)]
-    pub(crate) sources: bool,
-    /// Write all of it as JSON to FILE, or to standard output with -
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) json: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Report {
-    /// Folders of earlier runs; without any, lists what there is
-    pub(crate) runs: Vec<PathBuf>,
-    /// The last N runs, instead of naming their folders
-    #[arg(long, value_name = "N", conflicts_with = "runs")]
-    pub(crate) last: Option<usize>,
-    /// Where run folders are kept [default: likenew/runs in the XDG data home]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) archive: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Judge {
-    /// The folder of an earlier run
-    pub(crate) run: PathBuf,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Resume {
-    /// The folder of a run that stopped before its end
-    pub(crate) run: PathBuf,
-    #[command(flatten)]
-    pub(crate) how: Carry,
 }
 
 /// On what to measure.
@@ -275,6 +101,9 @@ pub(crate) struct How {
     pub(crate) carry: Carry,
     #[command(flatten)]
     pub(crate) keep: Keep,
+    /// Print what would be measured as a job file of another program and stop
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    pub(crate) export: Option<ExportTo>,
 }
 
 impl std::ops::Deref for How {
@@ -326,21 +155,6 @@ pub(crate) struct Output {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// What endure runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EndureTest {
-    /// Files are made, tested and deleted, one after the other round the area
-    Loop,
-    /// I/Os a second of seven mixes in eight block sizes
-    SniaIops,
-    /// Sequential speed in blocks of 128 KiB and 1 MiB
-    SniaThroughput,
-    /// Latency of one I/O at a time
-    SniaLatency,
-    /// Random writes from the first day on, until the area was written four times
-    SniaWsat,
-}
-
 /// Something that can be left off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
@@ -348,32 +162,6 @@ pub(crate) enum Switch {
     On,
     /// Leave it
     Off,
-}
-
-/// A part of the address space from its start.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Extent {
-    Bytes(u64),
-    Percent(f64),
-}
-
-impl std::str::FromStr for Extent {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "whole" {
-            return Ok(Self::Percent(100.0));
-        }
-        let bad =
-            || format!("\"{text}\" is no extent: write a size such as 8GiB, a share such as 50%, or whole");
-        match text.strip_suffix('%') {
-            Some(percent) => {
-                let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
-                percent.map(Self::Percent).ok_or_else(bad)
-            }
-            None => parse_size(text).map(Self::Bytes).map_err(|_| bad()),
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -386,15 +174,26 @@ pub(crate) enum EngineName {
     Posix,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportTo {
+    /// A job file of fio
+    Fio,
+}
+
 /// A value that reads itself, with its own words when it can not.
 fn text<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
     text.parse()
 }
 
 fn profile(text: &str) -> Result<Profile, String> {
-    let known = Profile::ALL.iter().find(|(name, _)| *name == text);
+    named(text, &Profile::ALL)
+}
+
+/// The profile of this name.
+fn named<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
+    let known = all.iter().find(|(name, _)| *name == text);
     known.map(|(_, profile)| *profile).ok_or_else(|| {
-        let names: Vec<&str> = Profile::ALL.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
         format!("there is no profile \"{text}\"; there are {}", names.join(", "))
     })
 }

@@ -1,11 +1,16 @@
 //! One file per command.
 
+pub(crate) mod age;
 pub(crate) mod bench;
+pub(crate) mod data;
 pub(crate) mod drives;
 pub(crate) mod endure;
 pub(crate) mod fill;
+pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;
+pub(crate) mod surface;
+pub(crate) mod sweep;

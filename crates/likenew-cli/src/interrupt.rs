@@ -7,9 +7,13 @@ use anyhow::Context as _;
 use crate::exit::Exit;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
+static LISTENING: AtomicBool = AtomicBool::new(false);
 
-/// Listens from now on to SIGINT, SIGTERM and SIGHUP.
+/// Listens from now on to SIGINT, SIGTERM and SIGHUP, however often it is asked to.
 pub(crate) fn listen() -> anyhow::Result<()> {
+    if LISTENING.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
             // What can not be removed in a hurry is marked; the next run finds it.

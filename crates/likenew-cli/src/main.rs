@@ -4,13 +4,16 @@ mod aim;
 mod arguments;
 mod commands;
 mod diagram;
+mod doublings;
 mod exit;
+mod export;
 mod follow;
 mod interrupt;
 mod measure;
 mod output;
 mod progress;
 mod prompt;
+mod scanning;
 
 use std::process::ExitCode;
 
@@ -32,13 +35,18 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Bench(command) => commands::bench::run(command),
+        Command::Sweep(command) => commands::sweep::run(command),
+        Command::Surface(command) => commands::surface::run(command),
         Command::Fill(command) => commands::fill::run(command),
         Command::Endure(command) => commands::endure::run(command),
+        Command::Age(command) => commands::age::run(command),
+        Command::Data(command) => commands::data::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
+        Command::Import(command) => commands::import::run(&command),
         Command::Resume(command) => commands::resume::run(&command),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use likenew_archive::{Archive, Machine, Run};
-use likenew_core::drive::Drive;
+use likenew_core::drive::{Drive, Need};
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
 use likenew_core::plan::Plan;
@@ -11,7 +11,7 @@ use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorder::Stop;
 use likenew_core::rehearsal::Rehearsal;
 use likenew_core::target::Clock;
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::{Nanos, amount, three_digits};
 use likenew_core::verdict::Findings;
 use likenew_procedures::all::from_plan;
 use likenew_report::document::Document;
@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::aim::Aim;
 use crate::arguments::{Carry, How};
 use crate::exit::{Exit, Failure};
+use crate::export::export;
 use crate::follow::Follow;
 use crate::progress::Progress;
 use crate::{interrupt, output, prompt};
@@ -49,14 +50,17 @@ pub(crate) fn print_plan(plan: &Plan) -> Result<Exit, Failure> {
 pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
-    let drive = aim.open(procedure.layout(), how)?;
-    let instrument = instrument(&*drive, aim)?;
+    let mut drive = aim.open(procedure.layout(), how)?;
     let evidence =
         Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
     check_first(&*procedure, &evidence, aim)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
     refuse_absurd(&rehearsal, &evidence)?;
-    ask_about_wear(&rehearsal, aim, how)?;
+    if let Some(program) = how.export {
+        return export(program, &evidence, &rehearsal);
+    }
+    ask_about_wear(&mut *drive, procedure.always_asks(), &rehearsal, aim, how)?;
+    let instrument = instrument(&*drive, aim)?;
     let archive = archive(&evidence, &instrument, how)?;
     carry_out(Measurement { drive, procedure, evidence, instrument, archive, rehearsal }, how)
 }
@@ -90,7 +94,8 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry) -> Result<Exit, F
         }
     }
     let found = findings.found_problem();
-    if !evidence.segments.is_empty() {
+    // A plan may measure nothing: then what it says follows from its settings.
+    if !evidence.segments.is_empty() || matches!(end, Ok(End::Complete)) {
         output::put(vec![document(&evidence, findings, instrument)], &how.output)?;
     }
     let exit = said(end?, found);
@@ -197,18 +202,55 @@ fn days(span: Nanos) -> String {
     if days < 3.0 { span.to_string() } else { format!("{days:.0} days") }
 }
 
-/// Flash wears: a great amount is written to a real drive only when somebody has agreed.
-pub(crate) fn ask_about_wear(rehearsal: &Rehearsal, aim: &Aim, how: &Carry) -> Result<(), Failure> {
+/// Flash wears: a great amount is written to a real drive only when somebody has agreed, and what is made in order to wear
+/// it, however little.
+pub(crate) fn ask_about_wear(
+    drive: &mut dyn Drive,
+    always: bool,
+    rehearsal: &Rehearsal,
+    aim: &Aim,
+    how: &Carry,
+) -> Result<(), Failure> {
     let bytes = rehearsal.bytes_written;
-    if !aim.is_real() || !aim.is_writable() || bytes <= WRITTEN_UNASKED || how.yes || matches!(aim, Aim::Nop)
-    {
+    let asks = always || bytes > WRITTEN_UNASKED;
+    if !asks || !aim.is_real() || !aim.is_writable() || bytes == 0 || matches!(aim, Aim::Nop) {
         return Ok(());
     }
-    let what = format!("This writes about {} to the drive, which wears flash.", amount(bytes));
+    let what = if always {
+        cost(drive, bytes)?
+    } else {
+        format!("This writes about {} to the drive, which wears flash.", amount(bytes))
+    };
+    if how.yes {
+        if always {
+            anstream::eprintln!("{what}");
+        }
+        return Ok(());
+    }
     if prompt::somebody_is_there() && prompt::confirm(&format!("{what} Go on?")) {
         return Ok(());
     }
     Err(Failure::Refused(format!("{what} Nothing was written; add --yes to agree, or measure less")))
+}
+
+/// What it takes from a drive to be written on purpose.
+fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String, Failure> {
+    let identity = drive.identity();
+    let need = Need { lanes: 1, depth: 1, length_max: identity.block_bytes };
+    let wear = drive.lanes(&need)?.first_mut().and_then(|lane| lane.health().wear_percent);
+    let endurance = match wear {
+        Some(percent) => format!("{percent:.0} % of its rated endurance are used so far."),
+        None => "How much of its endurance that takes is not known.".to_owned(),
+    };
+    let times = bytes as f64 / identity.capacity_bytes.max(1) as f64;
+    Ok(format!(
+        "This writes up to {} in files of our own in {}: {} times the {} that they take up, which wears flash and can not be \
+         undone. {endurance} The files are removed at the end.",
+        amount(bytes),
+        identity.name,
+        three_digits(times),
+        amount(identity.capacity_bytes),
+    ))
 }
 
 fn instrument(drive: &dyn Drive, aim: &Aim) -> Result<Instrument, Failure> {

@@ -1,4 +1,5 @@
-//! What the README shows is what the binary does: its console blocks run in order, with a data home of their own.
+//! What the README and the pages of docs show is what the binary does: console blocks run in order, with a data home of
+//! their own.
 
 #[test]
 fn the_readme_tells_the_truth() {
@@ -6,5 +7,6 @@ fn the_readme_tells_the_truth() {
     let cases = trycmd::TestCases::new();
     cases.env("XDG_DATA_HOME", data.path().to_str().unwrap()).env("NO_COLOR", "1").env("COLUMNS", "80");
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fio.md"));
     cases.run();
 }

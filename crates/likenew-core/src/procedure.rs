@@ -60,6 +60,11 @@ pub trait Procedure {
     /// How a folder has to be laid out for it; other targets ignore this.
     fn layout(&self) -> Layout;
 
+    /// Whether what it writes has to be agreed to on a real drive, however little it is.
+    fn always_asks(&self) -> bool {
+        false
+    }
+
     /// What to run next. What that comes to before it is run, [`crate::rehearsal`] says.
     ///
     /// # Errors

@@ -176,7 +176,7 @@ mod tests {
     fn again(op: &str, until: Until, bytes: u64) -> Again {
         let stream = format!("op = '{op}'\nsize = '1MiB'\nplace.forward = 'whole'\npace.closed.depth = 1");
         let streams = vec![toml::from_str(&stream).unwrap()];
-        Again { workload: Workload { name: "w".into(), lanes: 1, until, seed: 0, streams }, bytes }
+        Again { workload: Workload::new("w", until, streams), bytes }
     }
 
     #[test]

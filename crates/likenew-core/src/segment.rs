@@ -35,6 +35,9 @@ pub struct Segment {
     pub slowest: Vec<Sample>,
     /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted in the tallies.
     pub refused: Vec<Sample>,
+    /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Sample>,
     /// Whether the run was interrupted before this and went on with it, on a clock of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_break: bool,
@@ -120,6 +123,8 @@ pub struct SegmentRecorder {
     gigabytes: Windows,
     slowest: Slowest,
     refused: Vec<Sample>,
+    samples: Vec<Sample>,
+    samples_max: usize,
     errors_left: u64,
     began: Nanos,
     ended: Nanos,
@@ -140,6 +145,8 @@ impl Default for SegmentRecorder {
             gigabytes: Windows::new(WINDOW_BYTES),
             slowest: Slowest::default(),
             refused: Vec::new(),
+            samples: Vec::new(),
+            samples_max: 0,
             errors_left: ERRORS_MAX,
             began: Nanos::ZERO,
             ended: Nanos::ZERO,
@@ -151,11 +158,14 @@ impl Default for SegmentRecorder {
 impl Recorder for SegmentRecorder {
     fn begin(&mut self, workload: &Workload, at: Nanos) {
         self.tallies.resize_with(workload.streams.len(), Default::default);
+        self.samples_max = workload.samples as usize;
+        self.samples.reserve_exact(self.samples_max);
         (self.began, self.ended) = (at, at);
     }
 
     fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
         let mut flow = ControlFlow::Continue(());
+        self.keep(samples);
         for sample in samples {
             let tally = &mut self.tallies[usize::from(sample.stream)][sample.op.index()];
             tally.get_or_insert_with(|| Box::new(Tally::new(sample.stream, sample.op))).add(sample);
@@ -179,6 +189,12 @@ impl Recorder for SegmentRecorder {
 }
 
 impl SegmentRecorder {
+    #[inline]
+    fn keep(&mut self, samples: &[Sample]) {
+        let room = self.samples_max - self.samples.len();
+        self.samples.extend_from_slice(&samples[..samples.len().min(room)]);
+    }
+
     #[cold]
     fn refuse(&mut self, sample: &Sample, errno: i32) -> ControlFlow<Stop> {
         self.keep_refused(sample);
@@ -214,6 +230,7 @@ impl SegmentRecorder {
             gigabytes: whole.gigabytes,
             slowest: whole.slowest.sorted(),
             refused: whole.refused,
+            samples: whole.samples,
             after_break: false,
             health_before: Health::default(),
             health_after: Health::default(),
@@ -236,6 +253,9 @@ impl SegmentRecorder {
         other.slowest.kept.iter().for_each(|sample| self.slowest.add(sample, sample.latency()));
         self.refused.extend(other.refused);
         self.refused.truncate(Segment::REFUSED_MAX);
+        self.samples.extend(other.samples);
+        self.samples.sort_by_key(|sample| sample.done);
+        self.samples.truncate(self.samples_max);
         self.began = self.began.min(other.began);
         self.ended = self.ended.max(other.ended);
     }
@@ -277,7 +297,7 @@ mod tests {
         let stream =
             toml::from_str("op = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.closed.depth = 1")
                 .unwrap();
-        Workload { name: "w".into(), lanes: 2, until: Until::ops(1), seed: 0, streams: vec![stream] }
+        Workload { lanes: 2, ..Workload::new("w", Until::ops(1), vec![stream]) }
     }
 
     fn sample(done: u64, outcome: Outcome) -> Sample {
@@ -317,6 +337,29 @@ mod tests {
         assert!(segment.slowest.is_sorted_by_key(|s| std::cmp::Reverse(s.latency())));
         let text = serde_json::to_string(&segment).unwrap();
         assert_eq!(serde_json::from_str::<Segment>(&text).unwrap(), segment);
+    }
+
+    #[test]
+    fn as_many_samples_are_kept_as_were_asked_for() {
+        for asked in [0, 5, 150, 1000] {
+            let workload = Workload { samples: asked, ..workload() };
+            let lanes = (0..2).map(|lane| {
+                let mut recorder = SegmentRecorder::default();
+                recorder.begin(&workload, Nanos::ZERO);
+                for batch in 0..50 {
+                    let batch: Vec<Sample> =
+                        (0..2).map(|io| sample(4 * batch + 2 * io + lane, Outcome::Done)).collect();
+                    assert!(recorder.record(&batch).is_continue());
+                }
+                recorder
+            });
+            let segment = SegmentRecorder::join(lanes.collect(), &workload, Stop::Reached);
+            let kept: Vec<u64> = segment.samples.iter().map(|sample| sample.done.0).collect();
+            assert_eq!(kept, (0..u64::from(asked.min(200))).collect::<Vec<_>>(), "the first of both lanes");
+            let text = serde_json::to_string(&segment).unwrap();
+            assert_eq!(text.contains("\"samples\":["), asked > 0);
+            assert_eq!(serde_json::from_str::<Segment>(&text).unwrap(), segment);
+        }
     }
 
     #[test]

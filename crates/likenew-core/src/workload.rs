@@ -24,6 +24,9 @@ pub struct Workload {
     /// Where all of its randomness comes from.
     #[serde(default)]
     pub seed: u64,
+    /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub samples: u32,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -93,17 +96,23 @@ fn one() -> u32 {
     1
 }
 
+fn is_zero(samples: &u32) -> bool {
+    *samples == 0
+}
+
 fn random() -> DataClass {
     DataClass::Random
 }
 
 /// More I/Os in flight than this, over all streams and lanes, are refused.
 pub const DEPTH_LIMIT: u64 = 4096;
+/// More I/Os than this are not kept one by one; a file of all samples is what such a run needs.
+pub const SAMPLES_MAX: u32 = 65_536;
 
 impl Workload {
     /// Streams that run side by side until a bound is reached, on one lane, with a seed that is still to be given.
     pub fn new(name: impl Into<String>, until: Until, streams: Vec<Stream>) -> Self {
-        Self { name: name.into(), lanes: 1, until, seed: 0, streams }
+        Self { name: name.into(), lanes: 1, until, seed: 0, samples: 0, streams }
     }
 
     /// The drive is left alone for so long.
@@ -146,6 +155,12 @@ impl Workload {
         }
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
             return Err("it needs at least one lane and at most 65535 streams".into());
+        }
+        if self.samples > SAMPLES_MAX {
+            let samples = self.samples;
+            return Err(format!(
+                "samples = {samples} are more than the {SAMPLES_MAX} that are kept one by one"
+            ));
         }
         let depth =
             u64::from(self.lanes) * self.streams.iter().map(|s| u64::from(s.pace.depth())).sum::<u64>();
@@ -245,6 +260,7 @@ mod tests {
             lanes: 1,
             until: Until::ops(10),
             seed: 0,
+            samples: 0,
             streams: vec![Stream {
                 op: Mix::Only(Op::Read),
                 size: size.parse().unwrap(),
@@ -259,6 +275,10 @@ mod tests {
     fn a_fitting_workload_passes_and_reads_back() {
         let workload = reads("4KiB");
         assert_eq!(workload.check(&geometry()), Ok(()));
+        let text = toml::to_string(&workload).unwrap();
+        assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
+        assert!(!text.contains("samples"), "{text}");
+        let workload = Workload { samples: 1000, ..workload };
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
     }
@@ -278,6 +298,7 @@ mod tests {
         case(&|w| w.streams[0].pace = Pace::Closed { depth: 0 }, "at least 1");
         case(&|w| w.streams[0].pace = Pace::Closed { depth: 5000 }, "in flight");
         case(&|w| w.lanes = 0, "lane");
+        case(&|w| w.samples = SAMPLES_MAX + 1, "kept one by one");
         case(&|w| w.streams[0].place = Place::Uniform("0..2GiB".parse().unwrap()), "beyond");
         case(&|w| w.streams[0].place = Place::Forward("0..2k".parse().unwrap()), "empty");
         case(&|w| w.streams.clear(), "rest needs");

@@ -3,14 +3,26 @@
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Procedure};
 
+use crate::age::Age;
 use crate::bench::Bench;
+use crate::data::Data;
 use crate::endure::Endure;
 use crate::fill::Fill;
 use crate::run::Run;
+use crate::surface::Surface;
+use crate::sweep::Sweep;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
-pub const CARDS: [&Card; 4] =
-    [&crate::bench::CARD, &crate::fill::CARD, &crate::endure::CARD, &crate::run::CARD];
+pub const CARDS: &[&Card] = &[
+    &crate::bench::CARD,
+    &crate::sweep::CARD,
+    &crate::surface::CARD,
+    &crate::fill::CARD,
+    &crate::endure::CARD,
+    &crate::age::CARD,
+    &crate::data::CARD,
+    &crate::run::CARD,
+];
 
 /// The procedure a plan names, with its settings.
 ///
@@ -22,8 +34,12 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     }
     match plan.procedure.as_str() {
         "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
+        "sweep" => Ok(Box::new(Sweep::from_options(&plan.options)?)),
+        "surface" => Ok(Box::new(Surface::from_options(&plan.options)?)),
         "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
         "endure" => Ok(Box::new(Endure::from_options(&plan.options)?)),
+        "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
+        "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();

@@ -187,7 +187,7 @@ fn piece(span: u64) -> u64 {
     (1..=PIECES)
         .rev()
         .map(|pieces| span / pieces)
-        .find(|piece| span % piece == 0 && piece % SPAN_MIN == 0)
+        .find(|piece| span.is_multiple_of(*piece) && piece.is_multiple_of(SPAN_MIN))
         .unwrap_or(span)
 }
 

@@ -3,17 +3,22 @@
 //! A procedure decides what to run next and what the evidence says. It never touches a drive, a clock or a file, so a
 //! run can be judged again from its folder alone.
 
+pub mod age;
 pub mod all;
 pub mod bench;
+pub mod data;
 pub mod endure;
 pub mod fill;
 mod options;
+pub mod pattern;
 pub mod precise;
 pub mod profile;
 mod refusals;
 mod rows;
 pub mod run;
 mod series;
+pub mod surface;
+pub mod sweep;
 mod workloads;
 
 /// Of the intervals that are reported.

@@ -10,7 +10,13 @@ pub(crate) fn refusals(segments: &[Segment]) -> Option<Verdict> {
     let errors: u64 = segments.iter().map(Segment::errors).sum();
     let refused = || segments.iter().flat_map(|segment| &segment.refused);
     let medium = refused().find(|sample| sample.outcome.is_about_the_medium());
-    let first = medium.or_else(|| refused().next())?;
+    let Some(first) = medium.or_else(|| refused().next()) else {
+        // What another program measured may say no more than how many.
+        return (errors > 0).then(|| {
+            Verdict::new(format!("{errors} of the I/Os failed."), Standing::Holds)
+                .because("where, and with which answer, was not recorded")
+        });
+    };
     let answer = match first.outcome {
         Outcome::Error(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
         Outcome::Short(bytes) => format!("{bytes} bytes were moved"),

@@ -12,22 +12,24 @@ pub(crate) fn row(columns: impl Serialize) -> Row {
     }
 }
 
-/// Latency as tables show it, in nanoseconds.
+/// Latency as tables show it, in nanoseconds. What was measured elsewhere may know the mean alone, or nothing.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct LatencyColumns {
-    latency_ns_mean: f64,
-    latency_ns_p50: u64,
-    latency_ns_p99: u64,
-    latency_ns_max: u64,
+    latency_ns_mean: Option<f64>,
+    latency_ns_p50: Option<u64>,
+    latency_ns_p99: Option<u64>,
+    latency_ns_max: Option<u64>,
 }
 
 impl From<&Tally> for LatencyColumns {
     fn from(tally: &Tally) -> Self {
+        let spread = (tally.latency.count() > 0 || tally.ios == 0).then_some(&tally.latency);
+        let known = spread.is_some() || tally.latency_ns_sum > 0;
         Self {
-            latency_ns_mean: tally.latency_ns_mean(),
-            latency_ns_p50: tally.latency.quantile(0.5).0,
-            latency_ns_p99: tally.latency.quantile(0.99).0,
-            latency_ns_max: tally.latency.max().0,
+            latency_ns_mean: known.then(|| tally.latency_ns_mean()),
+            latency_ns_p50: spread.map(|latency| latency.quantile(0.5).0),
+            latency_ns_p99: spread.map(|latency| latency.quantile(0.99).0),
+            latency_ns_max: spread.map(|latency| latency.max().0),
         }
     }
 }

@@ -110,9 +110,7 @@ impl Procedure for Run {
         findings.verdicts.extend(summary(segments));
         findings.verdicts.extend(refusals(segments));
         findings.tables.insert("workloads".into(), segments.iter().flat_map(rows).collect());
-        if !segments.is_empty() {
-            findings.series.insert("seconds".into(), seconds(segments));
-        }
+        findings.series.extend(seconds(segments).map(|series| ("seconds".to_owned(), series)));
         findings
     }
 }
@@ -120,7 +118,7 @@ impl Procedure for Run {
 fn summary(segments: &[Segment]) -> Option<Verdict> {
     let said: Vec<String> = segments
         .iter()
-        .filter(|segment| segment.total().ios > 0)
+        .filter(|segment| segment.total().ios > 0 && segment.elapsed() > Nanos::ZERO)
         .map(|segment| {
             format!(
                 "\"{}\" ran at {} ({:.0} IOPS)",
@@ -143,8 +141,8 @@ struct WorkloadRow<'a> {
     op: Op,
     ios: u64,
     bytes: u64,
-    bytes_per_s: f64,
-    iops: f64,
+    bytes_per_s: Option<f64>,
+    iops: Option<f64>,
     #[serde(flatten)]
     latency: LatencyColumns,
     errors: u64,
@@ -153,8 +151,8 @@ struct WorkloadRow<'a> {
 
 fn rows(segment: &Segment) -> Vec<Row> {
     let elapsed = segment.elapsed();
-    let per_second =
-        |count: u64| if elapsed == Nanos::ZERO { 0.0 } else { count as f64 / elapsed.as_secs_f64() };
+    // fio's clock tells milliseconds apart: what took less has no rate.
+    let per_second = |count: u64| (elapsed > Nanos::ZERO).then(|| count as f64 / elapsed.as_secs_f64());
     let rows = segment.tallies.iter().map(|tally| {
         row(WorkloadRow {
             workload: &segment.workload.name,
@@ -172,9 +170,11 @@ fn rows(segment: &Segment) -> Vec<Row> {
     rows.collect()
 }
 
-fn seconds(segments: &[Segment]) -> Series {
-    let origin = segments[0].began;
-    let lines =
-        segments.iter().map(|segment| Line::new(&segment.workload.name, speed_over_time(segment, origin)));
-    Series::new("How fast was it, second by second?", Shape::Line, axis("time", "ns"), speed()).lines(lines)
+/// Nothing where no course of time is known: of rests alone, and of what another program measured.
+fn seconds(segments: &[Segment]) -> Option<Series> {
+    let origin = segments.first()?.began;
+    let line = |segment: &Segment| Line::new(&segment.workload.name, speed_over_time(segment, origin));
+    let lines: Vec<Line> = segments.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    let title = "How fast was it, second by second?";
+    (!lines.is_empty()).then(|| Series::new(title, Shape::Line, axis("time", "ns"), speed()).lines(lines))
 }

@@ -73,7 +73,16 @@ pub(crate) fn sharpen_timers() {
 /// `2026-03-01T12:30:45.678Z`.
 pub fn wall_date() -> String {
     // The calendar is jiff's: well kept, needs no time zone database for UTC, and never reads the environment.
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    spelled(jiff::Timestamp::now())
+}
+
+/// The date and time, in the same form, of so many milliseconds since 1970; `None` beyond the year 9999.
+pub fn date_of(unix_ms: u64) -> Option<String> {
+    jiff::Timestamp::from_millisecond(i64::try_from(unix_ms).ok()?).ok().map(spelled)
+}
+
+fn spelled(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 #[cfg(test)]
@@ -108,5 +117,7 @@ mod tests {
         let text = wall_date();
         let date: jiff::Timestamp = text.parse().unwrap();
         assert!(date.as_second() > 1_700_000_000 && text.len() == "2026-03-01T12:30:45.678Z".len(), "{text}");
+        assert_eq!(date_of(951_782_400_042).as_deref(), Some("2000-02-29T00:00:00.042Z"));
+        assert_eq!(date_of(u64::MAX), None);
     }
 }

@@ -16,6 +16,7 @@ pub mod leftover;
 pub mod listing;
 pub mod nop;
 pub mod open;
+pub mod scan;
 pub mod scratch;
 pub mod space;
 

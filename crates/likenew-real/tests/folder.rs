@@ -72,6 +72,32 @@ fn files_come_with_their_first_write_and_go_with_a_trim_of_all_of_them() {
 }
 
 #[test]
+fn a_deleted_small_file_keeps_nothing_when_it_is_made_again() {
+    use std::os::unix::fs::MetadataExt as _;
+    const SMALL: u64 = 64 << 10;
+    let place = disk_folder();
+    for engine in ENGINES {
+        let mut drive = open_folder(place.path(), engine, 4, SMALL).unwrap();
+        let mut lane = lane(&mut *drive);
+        let file = |name: &str| fs::metadata(place.path().join(DIRECTORY).join(name)).unwrap();
+        for number in 0..4 {
+            assert_eq!(one(&mut lane, Op::Write, number * SMALL, SMALL as u32).unwrap(), Outcome::Done);
+        }
+        assert_eq!(file("00001.likenew").blocks() * 512, SMALL);
+        assert_eq!(one(&mut lane, Op::Trim, SMALL, SMALL as u32).unwrap(), Outcome::Done);
+        assert_eq!(names(place.path()), ["00000.likenew", "00002.likenew", "00003.likenew"]);
+        assert_eq!(one(&mut lane, Op::Write, SMALL, 4096).unwrap(), Outcome::Done);
+        let again = file("00001.likenew");
+        assert_eq!(
+            (again.len(), again.blocks() * 512),
+            (4096, 4096),
+            "another file, not the old one with a hole"
+        );
+        drop(lane);
+    }
+}
+
+#[test]
 fn space_of_a_deleted_file_is_free_at_once_although_a_lane_is_open() {
     let Some(memory) = Mounted::tmpfs("size=8m") else { return };
     let free = || {

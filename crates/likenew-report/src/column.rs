@@ -27,12 +27,30 @@ pub(crate) struct Column {
     unit_key: Option<String>,
 }
 
+/// Numbers that say what was measured, not how it went: they tell rows apart, in every document alike. Words do so, too.
+const KEYS: [&str; 11] = [
+    "block_bytes",
+    "depth",
+    "file",
+    "fill",
+    "loop",
+    "offset_bytes",
+    "pass",
+    "read_percent",
+    "round",
+    "stream",
+    "zone",
+];
+
+/// Numbers that count what was done: a row's unit is not theirs.
+const COUNTS: [&str; 6] = ["errors", "files", "loops", "passes", "points", "rounds"];
+
 /// What a cell without a value shows.
 pub(crate) const MISSING: &str = "–";
 
 impl Column {
     /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`; a text column
-    /// `unit` (see `age.new_vs_used`) goes into the cells of the numbers whose keys name no unit.
+    /// `unit` (see `age.new_vs_used`) goes into the cells of the measured numbers whose keys name no unit.
     pub(crate) fn all<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<Self> {
         let keys = keys(rows.clone());
         let number = |key: &str| is_number(rows.clone(), key);
@@ -49,11 +67,16 @@ impl Column {
             let (name, unit) = heading(key);
             let interval = interval(key);
             let heading = if interval.is_some() { format!("{name} (low–high)") } else { name.clone() };
-            let unit_key = (with_unit && unit == Unit::Plain).then(|| "unit".to_owned());
+            let measured = unit == Unit::Plain && !KEYS.iter().chain(&COUNTS).any(|known| known == key);
+            let unit_key = (with_unit && measured).then(|| "unit".to_owned());
             let words = rows.clone().any(|row| row.get(key).is_some_and(Value::is_string));
             Self { key: key.clone(), name, heading, unit, number: number(key), words, interval, unit_key }
         };
         keys.iter().filter(|key| !hidden(key)).map(column).collect()
+    }
+
+    fn is_key(&self) -> bool {
+        self.words || KEYS.contains(&self.key.as_str())
     }
 
     /// The value of this column in a row, if it is a number.
@@ -72,7 +95,7 @@ impl Column {
         };
         let end = |key: &String| row.get(key).and_then(Value::as_f64).map(|value| self.spell(value, row));
         match self.interval.as_ref().map(|(low, high)| (end(low), end(high))) {
-            Some((Some(low), Some(high))) => format!("{spelled} ({low}–{high})"),
+            Some((Some(low), Some(high))) => with_interval(&spelled, &low, &high),
             _ => spelled,
         }
     }
@@ -83,6 +106,20 @@ impl Column {
             None => self.unit.spell_below_heading(value),
         }
     }
+}
+
+/// `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once.
+fn with_interval(spelled: &str, low: &str, high: &str) -> String {
+    let unit = unit_of(spelled);
+    let shared =
+        !unit.contains(|c: char| c.is_ascii_digit()) && [low, high].iter().all(|end| unit_of(end) == unit);
+    let bare = |end: &str| if shared { end[..end.len() - unit.len()].to_owned() } else { end.to_owned() };
+    format!("{spelled} ({}–{})", bare(low), bare(high))
+}
+
+/// What stands behind a number.
+fn unit_of(spelled: &str) -> &str {
+    spelled.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | ',' | 'e'))
 }
 
 /// All keys, in order of first appearance.
@@ -96,11 +133,11 @@ fn is_number<'a>(rows: impl Iterator<Item = &'a Row>, key: &str) -> bool {
     values.peek().is_some() && values.all(Value::is_number)
 }
 
-/// Which columns tell the rows of every one of these tables apart: those with words, and of the others, from the
-/// left, as many as it takes. `None` when even all columns do not.
+/// Which columns tell the rows of every one of these tables apart: those with words, [`KEYS`], and of the others, from
+/// the left, as many as it takes. `None` when even all columns do not.
 pub(crate) fn identity(columns: &[Column], tables: &[&[Row]]) -> Option<Vec<usize>> {
     let (mut chosen, others): (Vec<usize>, Vec<usize>) =
-        (0..columns.len()).partition(|index| columns[*index].words);
+        (0..columns.len()).partition(|index| columns[*index].is_key());
     let mut others = others.into_iter();
     while !(tables.iter().all(|rows| are_distinct(columns, &chosen, rows))) {
         chosen.push(others.next()?);

@@ -1,14 +1,15 @@
 //! Documents of one procedure side by side: tables joined row by row, series laid over each other.
 
 mod join;
+mod pictures;
 
-use std::collections::BTreeSet;
-
-use likenew_core::verdict::{Line, Mark, Row, Series};
+use indexmap::IndexSet;
+use likenew_core::verdict::{Row, Series};
 
 use crate::grid::Grid;
 use crate::labelled::Labelled;
 use crate::unit::clean;
+pub(crate) use pictures::Picture;
 
 /// Documents of one procedure.
 pub(crate) struct Group<'a> {
@@ -22,9 +23,6 @@ pub(crate) struct Group<'a> {
 
 /// Labels longer than this make way for letters above columns.
 const NAME_CHARS_MAX: usize = 10;
-
-/// The tables that answer a procedure's question; the others are what the answer rests on.
-const ANSWERS: [&str; 7] = ["files", "fit", "knees", "levels", "matrix", "new_vs_used", "results"];
 
 /// The documents by procedure, in order of first appearance.
 pub(crate) fn groups(documents: &[Labelled]) -> Vec<Group<'_>> {
@@ -53,13 +51,11 @@ impl Group<'_> {
         self.names = self.members.iter().enumerate().map(name).collect();
     }
 
-    /// All tables with their titles, answers first, then by name: joined where the rows of the members correspond,
+    /// All tables with their titles, in the order of the documents: joined where the rows of the members correspond,
     /// apart where not.
     pub(crate) fn tables(&self) -> Vec<(String, Grid)> {
-        let names: BTreeSet<&String> = self.members.iter().flat_map(|m| m.document.tables.keys()).collect();
-        let (first, then): (Vec<&String>, Vec<&String>) =
-            names.into_iter().partition(|name| ANSWERS.contains(&name.as_str()));
-        first.into_iter().chain(then).flat_map(|name| self.table(name)).collect()
+        let names: IndexSet<&String> = self.members.iter().flat_map(|m| m.document.tables.keys()).collect();
+        names.into_iter().flat_map(|name| self.table(name)).collect()
     }
 
     fn table(&self, name: &str) -> Vec<(String, Grid)> {
@@ -79,69 +75,18 @@ impl Group<'_> {
         }
     }
 
-    /// All series, by name: laid over each other where their axes agree, apart where not.
-    pub(crate) fn series(&self) -> Vec<Series> {
-        let names: BTreeSet<&String> = self.members.iter().flat_map(|m| m.document.series.keys()).collect();
-        names.into_iter().flat_map(|name| self.series_of(name)).collect()
-    }
-
-    fn series_of(&self, name: &str) -> Vec<Series> {
-        let of = |(member, name_of): (&&Labelled, &String)| {
-            member.document.series.get(name).map(|series| (name_of.clone(), series.clone()))
+    /// All pictures, in the order of the documents: laid over each other where their axes agree, apart where not.
+    pub(crate) fn pictures(&self) -> Vec<Picture> {
+        let names: IndexSet<&String> = self.members.iter().flat_map(|m| m.document.series.keys()).collect();
+        let of = |name: &String| -> Vec<(String, Series)> {
+            let members = self.members.iter().zip(&self.names);
+            let series = members
+                .filter_map(|(member, of)| Some((of.clone(), member.document.series.get(name)?.clone())));
+            series.collect()
         };
-        let all: Vec<(String, Series)> = self.members.iter().zip(&self.names).filter_map(of).collect();
-        if self.members.len() == 1 {
-            return all.into_iter().map(|(_, series)| series).collect();
-        }
-        if all.len() > 1 && all.windows(2).all(|pair| agree(&pair[0].1, &pair[1].1)) {
-            return vec![overlay(all)];
-        }
-        let apart =
-            |(of, series): (String, Series)| Series { title: format!("{}, {of}", series.title), ..series };
-        all.into_iter().map(apart).collect()
+        let several = self.members.len() > 1;
+        names.into_iter().flat_map(|name| pictures::together(of(name), several)).collect()
     }
-}
-
-/// Whether two series can share axes.
-fn agree(one: &Series, other: &Series) -> bool {
-    one.shape == other.shape
-        && one.x.unit == other.x.unit
-        && one.y.unit == other.y.unit
-        && one.categories.is_empty() == other.categories.is_empty()
-}
-
-/// One series with the lines of all, each named after its document. Categories are united by their names.
-fn overlay(all: Vec<(String, Series)>) -> Series {
-    let mut merged = Series { lines: Vec::new(), marks: Vec::new(), ..all[0].1.clone() };
-    for (of, series) in all {
-        let moved = place_categories(&mut merged.categories, &series.categories);
-        let x = |x: f64| moved.get(x as usize).map_or(x, |place| *place as f64);
-        let single = series.lines.len() == 1;
-        for Line { name, points, band } in series.lines {
-            let name = if single { of.clone() } else { format!("{of} {name}") };
-            let points = points.into_iter().map(|[at, y]| [x(at), y]).collect();
-            let band = band.into_iter().map(|[at, low, high]| [x(at), low, high]).collect();
-            merged.lines.push(Line { name, points, band });
-        }
-        merged.marks.extend(
-            series
-                .marks
-                .into_iter()
-                .map(|mark| Mark { x: x(mark.x), label: format!("{of}: {}", mark.label) }),
-        );
-    }
-    merged
-}
-
-/// Adds the categories that are new and says where each of `added` now is.
-fn place_categories(categories: &mut Vec<String>, added: &[String]) -> Vec<usize> {
-    let place = |category: &String| {
-        categories.iter().position(|known| known == category).unwrap_or_else(|| {
-            categories.push(category.clone());
-            categories.len() - 1
-        })
-    };
-    added.iter().map(place).collect()
 }
 
 #[cfg(test)]
@@ -198,7 +143,7 @@ mod tests {
     fn files_meet_by_their_number_and_stalls_stay_apart() {
         let (one, mut two) = (fixtures::fill("one"), fixtures::fill("two"));
         for row in two.tables.get_mut("stalls").unwrap() {
-            row["at_ns"] = (row["at_ns"].as_u64().unwrap() + 1).into();
+            row["offset_bytes"] = (row["offset_bytes"].as_u64().unwrap() + 1).into();
         }
         let documents = label_all(vec![one, two]);
         let tables = groups(&documents)[0].tables();
@@ -215,7 +160,8 @@ mod tests {
         bandwidth.lines.truncate(1);
         bandwidth.lines[0].points = vec![[0.0, 5.0], [1.0, 6.0]];
         let documents = label_all(vec![one.clone(), two]);
-        let series = groups(&documents)[0].series();
+        let pictures = groups(&documents)[0].pictures();
+        let series: Vec<Series> = pictures.into_iter().map(|picture| picture.series).collect();
         assert_eq!(series.len(), 1);
         let names: Vec<&str> = series[0].lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["one read", "one write", "two"]);
@@ -225,8 +171,13 @@ mod tests {
         let mut other = fixtures::bench("a long label", 1.0);
         other.series.get_mut("bandwidth").unwrap().y.unit = "ns".into();
         let documents = label_all(vec![one, other]);
-        let titles: Vec<String> = groups(&documents)[0].series().into_iter().map(|s| s.title).collect();
-        assert_eq!(titles, ["Speed of each test, A", "Speed of each test, B"], "long labels become letters");
+        let titles: Vec<String> =
+            groups(&documents)[0].pictures().into_iter().map(|p| p.series.title).collect();
+        assert_eq!(
+            titles,
+            ["Speed of each test · A", "Speed of each test · B"],
+            "long labels become letters"
+        );
     }
 
     #[test]

@@ -84,6 +84,10 @@ mod tests {
             "a point of \"write\" in series.bandwidth",
         );
         case(
+            &|d| d.series.get_mut("bandwidth").unwrap().lines[0].band = vec![[0.0, f64::NAN, 1.0]],
+            "the band of \"read\" in series.bandwidth",
+        );
+        case(
             &|d| {
                 let marks = &mut d.series.get_mut("bandwidth").unwrap().marks;
                 marks.push(Mark { x: f64::NAN, label: "knee".into() });

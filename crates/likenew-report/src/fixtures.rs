@@ -12,7 +12,14 @@ use crate::document::Document;
 
 /// One of each kind.
 pub(crate) fn all() -> Vec<Document> {
-    vec![bench("sim:x25m", 1.0), fill("sim:x25m"), empty("nop")]
+    let published = ["sweep-new", "endure-steady", "age-used"].map(example);
+    [bench("sim:x25m", 1.0), fill("sim:x25m"), empty("nop")].into_iter().chain(published).collect()
+}
+
+/// A published example.
+pub(crate) fn example(name: &str) -> Document {
+    let path = format!("{}/../../schema/examples/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    Document::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// A benchmark of a drive that writes at `share` of its new speed.

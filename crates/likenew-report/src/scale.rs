@@ -1,5 +1,7 @@
 //! Axes: which part of the numbers a picture shows, and where it is labelled.
 
+use likenew_core::verdict::{Axis, Scale as Wanted};
+
 use crate::unit::Unit;
 
 /// One axis of a picture.
@@ -11,6 +13,8 @@ pub(crate) struct Scale {
     unit: Unit,
     /// Distance of the ticks, where the ends were chosen to fit it.
     step: Option<f64>,
+    /// Whether round values are powers of two.
+    binary: bool,
 }
 
 /// Values more than this many times apart are drawn on a logarithmic axis …
@@ -21,29 +25,40 @@ const LOGARITHMIC_POSITIONS_FROM: f64 = 64.0;
 const CROWDED: f64 = 0.1;
 
 impl Scale {
-    /// The axis of values: from 0 (or the lowest below it) to a round number above the highest. `None` of nothing.
-    pub(crate) fn of_values(values: impl Iterator<Item = f64>, unit: Unit, ticks_max: usize) -> Option<Self> {
+    /// The axis of values: from 0 (or the lowest below it) to a round number above the highest; logarithmic from the
+    /// lowest to the highest where that is wanted or needed to tell them apart. `None` of nothing.
+    pub(crate) fn of_values(
+        values: impl Iterator<Item = f64>,
+        axis: &Axis,
+        ticks_max: usize,
+    ) -> Option<Self> {
         let (low, high) = range(values)?;
-        if low > 0.0 && high / low >= LOGARITHMIC_FROM {
-            return Some(Self { low, high, logarithmic: true, unit, step: None });
+        let unit = Unit::of(&axis.unit);
+        let binary = unit == Unit::Amount;
+        let wanted = axis.scale == Wanted::Log && high > low;
+        if low > 0.0 && (wanted || high / low >= LOGARITHMIC_FROM) {
+            return Some(Self { low, high: apart(low, high), logarithmic: true, unit, step: None, binary });
         }
         let low = low.min(0.0);
         let high = apart(low, high);
         let step = step(high - low, ticks_max, &unit);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
-        Some(Self { low, high, logarithmic: false, unit, step: Some(step) })
+        Some(Self { low, high, logarithmic: false, unit, step: Some(step), binary })
     }
 
     /// The axis of positions: exactly from the first to the last. `None` of nothing.
-    pub(crate) fn of_positions(positions: impl Iterator<Item = f64>, unit: Unit) -> Option<Self> {
+    pub(crate) fn of_positions(positions: impl Iterator<Item = f64>, axis: &Axis) -> Option<Self> {
         let mut sorted: Vec<f64> = positions.collect();
         sorted.sort_by(f64::total_cmp);
         sorted.dedup();
         let (low, high) = (*sorted.first()?, *sorted.last()?);
         let middle = sorted[sorted.len() / 2];
-        let logarithmic =
-            low > 0.0 && high / low >= LOGARITHMIC_POSITIONS_FROM && (middle - low) < CROWDED * (high - low);
-        Some(Self { low, high: apart(low, high), logarithmic, unit, step: None })
+        let crowded = high / low >= LOGARITHMIC_POSITIONS_FROM && (middle - low) < CROWDED * (high - low);
+        let logarithmic = low > 0.0 && (axis.scale == Wanted::Log || crowded);
+        let unit = Unit::of(&axis.unit);
+        let binary =
+            unit == Unit::Amount || unit == Unit::Plain && sorted.iter().all(|x| is_power_of_two(*x));
+        Some(Self { low, high: apart(low, high), logarithmic, unit, step: None, binary })
     }
 
     /// Both ends, as places.
@@ -86,13 +101,31 @@ impl Scale {
         (first..=last).map(|multiple| multiple as f64 * step).collect()
     }
 
+    /// Round values of a logarithmic axis: powers, with 2 and 5 times them where powers are too few, or multiples
+    /// where the axis is too short even for those.
     fn powers(&self, most: usize) -> Vec<f64> {
-        let base = if self.unit == Unit::Amount { 2.0_f64 } else { 10.0 };
-        let first = (self.low.ln() / base.ln() - 1e-9).ceil() as i32;
-        let last = (self.high.ln() / base.ln() + 1e-9).floor() as i32;
-        let stride = (last - first + 1).max(1).unsigned_abs().div_ceil(most.max(1) as u32);
-        (first..=last).step_by(stride as usize).map(|power| base.powi(power)).collect()
+        let most = most.max(2);
+        let finest = if self.binary { self.every(2.0, &[1.0]) } else { self.every(10.0, &[1.0, 2.0, 5.0]) };
+        let strides: &[i32] =
+            if self.binary { &[1, 2, 4, 10, 20] } else { &[1, 2, 3, 4, 5, 10, 20, 50, 100] };
+        let base: f64 = if self.binary { 2.0 } else { 10.0 };
+        let coarser = strides.iter().map(|stride| self.every(base.powi(*stride), &[1.0]));
+        let fitting = std::iter::once(finest).chain(coarser).find(|ticks| ticks.len() <= most);
+        fitting.filter(|ticks| ticks.len() > 1).unwrap_or_else(|| self.multiples(most))
     }
+
+    /// All powers of `base` times these digits that lie on the axis.
+    fn every(&self, base: f64, digits: &[f64]) -> Vec<f64> {
+        let power = |value: f64| value.log10() / base.log10();
+        let powers = (power(self.low).floor() as i32)..=(power(self.high).ceil() as i32);
+        let all = powers.flat_map(|power| digits.iter().map(move |digit| digit * base.powi(power)));
+        // The slack keeps powers that rounding put just beyond an end.
+        all.filter(|value| (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(value)).collect()
+    }
+}
+
+fn is_power_of_two(value: f64) -> bool {
+    value >= 1.0 && value.log2().fract() == 0.0
 }
 
 /// `high`, or something above `low` where they are too close to be told apart on an axis.
@@ -155,39 +188,64 @@ mod tests {
 
     use super::*;
 
+    fn axis(unit: &str) -> Axis {
+        Axis::new("", unit)
+    }
+
     fn labels(scale: Option<Scale>, most: usize) -> Vec<String> {
         scale.unwrap().ticks(most).into_iter().map(|(_, label)| label).collect()
     }
 
     #[test]
     fn values_start_at_zero_and_end_round() {
-        let rates = Scale::of_values([30e6, 251e6].into_iter(), Unit::Rate, 4);
+        let rates = Scale::of_values([30e6, 251e6].into_iter(), &axis("bytes/s"), 4);
         assert_eq!(labels(rates, 4), ["0 MB/s", "100 MB/s", "200 MB/s", "300 MB/s"]);
-        let latencies = Scale::of_values([8e4, 4e8].into_iter(), Unit::Span, 4);
+        let latencies = Scale::of_values([8e4, 4e8].into_iter(), &axis("ns"), 4);
         assert_eq!(labels(latencies, 4), ["100 µs", "1 ms", "10 ms", "100 ms"]);
-        let signed = Scale::of_values([-3.0, 5.0].into_iter(), Unit::Plain, 5);
+        let signed = Scale::of_values([-3.0, 5.0].into_iter(), &axis(""), 5);
         assert_eq!(labels(signed, 5), ["-4", "-2", "0", "2", "4", "6"]);
     }
 
     #[test]
     fn positions_are_labelled_in_the_steps_of_their_unit() {
-        let minutes = Scale::of_positions([0.0, 3e11, 6e11].into_iter(), Unit::Span);
+        let minutes = Scale::of_positions([0.0, 3e11, 6e11].into_iter(), &axis("ns"));
         assert_eq!(labels(minutes, 4), ["0 ns", "5 min", "10 min"]);
-        let short = Scale::of_positions([0.0, 125e9].into_iter(), Unit::Span);
+        let short = Scale::of_positions([0.0, 125e9].into_iter(), &axis("ns"));
         assert_eq!(labels(short, 4), ["0 ns", "1 min", "2 min"]);
-        let sizes = Scale::of_positions((9..=27).map(|power| 2_f64.powi(power)), Unit::Amount);
-        assert_eq!(labels(sizes, 4), ["512 B", "16 KiB", "512 KiB", "16 MiB"]);
-        let fill = Scale::of_positions((1..=200).map(f64::from), Unit::Plain);
+        let sizes = Scale::of_positions((9..=27).map(|power| 2_f64.powi(power)), &axis("bytes"));
+        assert_eq!(labels(sizes, 4), ["4 KiB", "64 KiB", "1 MiB", "16 MiB"]);
+        let fill = Scale::of_positions((1..=200).map(f64::from), &axis(""));
         assert_eq!(labels(fill, 6), ["50", "100", "150", "200"]);
-        let written = Scale::of_positions((1..=1800).map(|gib| f64::from(gib) * 1e9), Unit::Amount);
+        let written = Scale::of_positions((1..=1800).map(|gib| f64::from(gib) * 1e9), &axis("bytes"));
         assert_eq!(labels(written, 5), ["512 GiB", "1 TiB", "1.5 TiB"]);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_is_labelled_in_powers() {
+        let along = |positions: &[f64], unit: &str, most: usize| {
+            labels(Scale::of_positions(positions.iter().copied(), &axis(unit).logarithmic()), most)
+        };
+        assert_eq!(along(&[4096.0, 65536.0], "bytes", 8), ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"]);
+        assert_eq!(along(&[512.0, 8_388_608.0], "bytes", 5), ["4 KiB", "64 KiB", "1 MiB"]);
+        assert_eq!(along(&[1.0, 2.0, 8.0, 32.0], "", 6), ["1", "2", "4", "8", "16", "32"], "depths");
+        assert_eq!(along(&[10.0, 90.0], "", 6), ["10", "20", "50"]);
+        assert_eq!(along(&[1e3, 1e6], "", 6), ["1000", "10,000", "100,000", "1,000,000"]);
+        assert_eq!(along(&[80e3, 30e6], "ns", 5), ["100 µs", "1 ms", "10 ms"]);
+        assert_eq!(
+            along(&[110e3, 140e3], "ns", 4),
+            ["110 µs", "120 µs", "130 µs", "140 µs"],
+            "no power in it"
+        );
+        assert_eq!(along(&[0.0, 10.0], "", 3), ["0", "5", "10"], "nothing has no logarithm");
+        let speeds = Scale::of_values([20e6, 900e6].into_iter(), &axis("bytes/s").logarithmic(), 5);
+        assert_eq!(labels(speeds, 5), ["20 MB/s", "50 MB/s", "100 MB/s", "200 MB/s", "500 MB/s"]);
     }
 
     #[test]
     fn extremes_that_can_be_drawn_have_an_axis() {
         for pair in [[-9e29, 9e29], [1e-300, 2e-300], [9e29, 9e29], [1e-300, 9e29], [1e18, 1e18 + 256.0]] {
-            let scale = Scale::of_values(pair.into_iter(), Unit::Plain, 4).unwrap();
-            let along = Scale::of_positions(pair.into_iter(), Unit::Amount).unwrap();
+            let scale = Scale::of_values(pair.into_iter(), &axis(""), 4).unwrap();
+            let along = Scale::of_positions(pair.into_iter(), &axis("bytes")).unwrap();
             for value in pair {
                 assert!((0.0..=1.0).contains(&scale.share(value)), "{pair:?}");
                 assert!((0.0..=1.0).contains(&along.share(value)), "{pair:?}");
@@ -199,25 +257,40 @@ mod tests {
 
     #[test]
     fn nothing_and_a_single_value_are_no_trouble() {
-        assert_eq!(Scale::of_values([].into_iter(), Unit::Rate, 4), None);
-        assert_eq!(Scale::of_positions([].into_iter(), Unit::Rate), None);
-        let zero = Scale::of_values([0.0].into_iter(), Unit::Plain, 3).unwrap();
+        assert_eq!(Scale::of_values([].into_iter(), &axis("bytes/s"), 4), None);
+        assert_eq!(Scale::of_positions([].into_iter(), &axis("bytes/s")), None);
+        let zero = Scale::of_values([0.0].into_iter(), &axis(""), 3).unwrap();
         assert_eq!(zero.share(0.0), 0.0);
-        let one = Scale::of_positions([7.0].into_iter(), Unit::Plain).unwrap();
+        let one = Scale::of_positions([7.0].into_iter(), &axis("")).unwrap();
         assert_eq!(one.share(7.0), 0.0);
     }
 
     proptest! {
         #[test]
         fn every_value_lies_on_the_axis(values in prop::collection::vec(-1e12f64..1e12, 1..50), most in 0usize..12) {
-            for unit in [Unit::Rate, Unit::Amount, Unit::Span, Unit::Plain] {
-                let scale = Scale::of_values(values.iter().copied(), unit.clone(), most).unwrap();
-                let along = Scale::of_positions(values.iter().copied(), unit).unwrap();
-                prop_assert!(scale.ticks(most).len() <= most.max(2) + 1);
-                for value in &values {
-                    prop_assert!((0.0..=1.0).contains(&scale.share(*value)));
-                    prop_assert!((0.0..=1.0).contains(&along.share(*value)));
+            for unit in ["bytes/s", "bytes", "ns", ""] {
+                for axis in [axis(unit), axis(unit).logarithmic()] {
+                    let scale = Scale::of_values(values.iter().copied(), &axis, most).unwrap();
+                    let along = Scale::of_positions(values.iter().copied(), &axis).unwrap();
+                    prop_assert!(scale.ticks(most).len() <= most.max(2) + 1);
+                    prop_assert!(along.ticks(most).len() <= most.max(2) + 1);
+                    for value in &values {
+                        prop_assert!((0.0..=1.0).contains(&scale.share(*value)));
+                        prop_assert!((0.0..=1.0).contains(&along.share(*value)));
+                    }
                 }
+            }
+        }
+
+        #[test]
+        fn a_logarithmic_axis_has_ticks_between_its_ends(low in 1e-3f64..1e9, times in 1.01f64..1e9, most in 2usize..12) {
+            for unit in ["bytes/s", "bytes", "ns", ""] {
+                let ends = [low, low * times];
+                let scale = Scale::of_positions(ends.into_iter(), &axis(unit).logarithmic()).unwrap();
+                let ticks = scale.ticks(most);
+                prop_assert!(ticks.windows(2).all(|pair| pair[0].0 < pair[1].0), "{ticks:?}");
+                prop_assert!(ticks.iter().all(|(at, _)| (ends[0] * 0.999..=ends[1] * 1.001).contains(at)), "{ticks:?}");
+                prop_assert!(ticks.len() <= most + 1);
             }
         }
     }

@@ -75,8 +75,13 @@ fn target(document: &Document) -> String {
         None => kind.to_owned(),
     };
     let facts: String = target.facts.iter().map(|(name, value)| format!("; {name}: {value}")).collect();
-    let (capacity, block) = (amount(target.capacity_bytes), amount(target.block_bytes.into()));
-    format!("{}: {what}, {capacity} in blocks of {block}{facts}.", target.name)
+    let block = amount(target.block_bytes.into());
+    // Of what another program measured the capacity may not be known.
+    let space = match target.capacity_bytes {
+        0 => String::new(),
+        bytes => format!(", {} in blocks of {block}", amount(bytes)),
+    };
+    format!("{}: {what}{space}{facts}.", target.name)
 }
 
 fn run(document: &Document) -> String {

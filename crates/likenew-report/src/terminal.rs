@@ -2,8 +2,10 @@
 
 mod bars;
 mod chart;
+mod heat;
 mod paint;
 mod plot;
+mod shades;
 mod tables;
 mod verdicts;
 
@@ -72,7 +74,9 @@ impl Page {
             blocks.push(block);
         }
         blocks.extend(group.tables().iter().map(|(title, grid)| self.table(title, grid)));
-        blocks.extend(group.series().iter().map(|series| self.picture(series)));
+        let pictures = group.pictures();
+        let shown = pictures.iter().filter(|picture| !picture.implied);
+        blocks.extend(shown.map(|picture| self.picture(picture)));
         blocks
     }
 
@@ -87,6 +91,12 @@ impl Page {
         let rule = "─".repeat(self.text_width().saturating_sub(last.width() + 1));
         let above: String = lines.iter().map(|line| format!("{}\n", self.paint.strong(line))).collect();
         format!("{above}{} {}\n", self.paint.strong(&last), self.paint.faint(&rule))
+    }
+
+    /// A note in lines that fit.
+    fn faint_lines(&self, text: &str) -> String {
+        let lines = self.wrap(text, "", 2);
+        lines.iter().map(|line| format!("{}\n", self.paint.faint(line))).collect()
     }
 
     /// A text in lines that fit, each after an indent, the first after a `head` of the same width.

@@ -15,6 +15,10 @@ pub(crate) enum Unit {
     Span,
     /// Hundredths.
     Percent,
+    /// Parts of one, shown as hundredths.
+    Share,
+    /// One number over another of its kind.
+    Ratio,
     /// Something a second.
     Frequency,
     /// Degrees Celsius.
@@ -33,6 +37,8 @@ impl Unit {
             "bytes" => Self::Amount,
             "ns" => Self::Span,
             "%" => Self::Percent,
+            "share" => Self::Share,
+            "×" => Self::Ratio,
             "1/s" => Self::Frequency,
             "°C" => Self::Celsius,
             "" | "1" => Self::Plain,
@@ -56,6 +62,8 @@ impl Unit {
             Self::Span if value < 1e3 && value.fract() != 0.0 => format!("{} ns", digits(value)),
             Self::Span => Nanos(value.round() as u64).to_string(),
             Self::Percent => format!("{}%", digits(value)),
+            Self::Share => format!("{}%", digits(value * 100.0)),
+            Self::Ratio => format!("{}×", digits(value)),
             Self::Frequency => format!("{}/s", digits(value)),
             Self::Celsius => format!("{} °C", digits(value)),
             Self::Plain if value.fract() == 0.0 => whole(value),
@@ -123,6 +131,7 @@ pub(crate) fn heading(key: &str) -> (String, Unit) {
         (&["bytes"], Unit::Amount, ""),
         (&["ns"], Unit::Span, ""),
         (&["percent"], Unit::Percent, ""),
+        (&["share"], Unit::Share, "share"),
         (&["c"], Unit::Celsius, ""),
     ]
     .into_iter()

@@ -4,10 +4,14 @@ use jsonschema::Validator;
 use likenew_report::document::Document;
 use serde_json::{Value, json};
 
-const EXAMPLES: [(&str, &str); 3] = [
+const EXAMPLES: [(&str, &str); 7] = [
+    ("age-used", include_str!("../../../schema/examples/age-used.json")),
     ("bench-new", include_str!("../../../schema/examples/bench-new.json")),
     ("bench-used", include_str!("../../../schema/examples/bench-used.json")),
+    ("endure-steady", include_str!("../../../schema/examples/endure-steady.json")),
     ("fill-used", include_str!("../../../schema/examples/fill-used.json")),
+    ("sweep-new", include_str!("../../../schema/examples/sweep-new.json")),
+    ("sweep-used", include_str!("../../../schema/examples/sweep-used.json")),
 ];
 
 fn validator() -> Validator {
@@ -97,6 +101,21 @@ fn broken_documents_are_not_valid() {
     for key in ["file", "bytes_per_s", "stalls"] {
         case("fill-used", &format!("/tables/files/199/{key}"), None);
     }
+    for key in ["pattern", "op", "block_bytes", "depth", "data", "bytes_per_s", "iops", "latency_ns_mean"] {
+        case("sweep-new", &format!("/tables/matrix/3/{key}"), None);
+    }
+    for key in ["test", "op", "data", "at_bytes", "before_bytes_per_s", "after_bytes_per_s"] {
+        case("endure-steady", &format!("/tables/knees/0/{key}"), None);
+    }
+    for key in ["test", "op", "data", "peak_bytes_per_s", "steady_bytes_per_s"] {
+        case("endure-steady", &format!("/tables/levels/1/{key}"), None);
+    }
+    for key in ["test", "unit", "new", "used", "drop_percent"] {
+        case("age-used", &format!("/tables/new_vs_used/4/{key}"), None);
+    }
+    case("sweep-new", "/series/speed/x/scale", Some(json!("linear")));
+    case("sweep-new", "/series/speed/lines/0/band/0", Some(json!([512.0, 1.0])));
+    case("sweep-new", "/series/matrix_write/rows", Some(json!("")));
     case("bench-new", "/schema", Some(json!(2)));
     case("bench-new", "/more", Some(json!(1)));
     case("bench-new", "/bytes_written", Some(json!(-1)));
@@ -116,7 +135,7 @@ fn broken_documents_are_not_valid() {
 #[test]
 fn the_keys_of_one_procedure_are_not_asked_of_another() {
     let mut value = value(&example("bench-new"));
-    value["procedure"] = json!("sweep");
+    value["procedure"] = json!("verify");
     value["tables"]["results"] = json!([{"other": 1}]);
     assert!(validator().is_valid(&value));
 }

@@ -47,7 +47,7 @@ fn reads(ops: u64) -> Workload {
         pace: Pace::Closed { depth: 32 },
         data: DataClass::Random,
     };
-    Workload { name: "calibration".into(), lanes: 1, until: Until::ops(ops), seed: 0, streams: vec![stream] }
+    Workload::new("calibration", Until::ops(ops), vec![stream])
 }
 
 /// The smallest step between two different readings.

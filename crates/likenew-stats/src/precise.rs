@@ -27,7 +27,7 @@ impl Goal {
     pub const CONFIDENCE: f64 = 0.95;
     /// Fewer passes are too easily alike by chance.
     pub const PASSES_MIN: usize = 5;
-    /// Values that vary by 5 % reach ± 2 % well before.
+    /// Values that vary by 5 % mostly reach ± 2 % before.
     pub const PASSES_MAX: usize = 50;
 }
 
@@ -71,12 +71,14 @@ pub fn precision(passes: &[f64], goal: &Goal) -> Precision {
         goal.passes_min,
         goal.passes_max
     );
-    let (Some(centre), Some(interval)) = (mean(passes), mean_interval(passes, goal.confidence)) else {
+    if passes.len() < goal.passes_min {
         return Precision::More;
-    };
+    }
+    let centre = mean(passes).expect("there are passes");
+    let interval = mean_interval(passes, goal.confidence).expect("two passes have an interval");
     let half = INFLATION * (interval.high - interval.low) / 2.0;
     let interval = Interval { low: centre - half, high: centre + half };
-    if passes.len() >= goal.passes_min && half <= goal.share * centre.abs() {
+    if half <= goal.share * centre.abs() {
         Precision::Reached(interval)
     } else if passes.len() >= goal.passes_max {
         Precision::Unreachable(interval)

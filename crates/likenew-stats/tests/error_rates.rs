@@ -1,9 +1,19 @@
 //! The methods are as seldom wrong as `docs/method.md` says, and its tables are what is counted.
+//!
+//! What takes long to count, mostly long series, is left to the example.
 
 #[path = "../examples/error_rates/counts.rs"]
 mod counts;
+#[path = "../examples/error_rates/intervals.rs"]
+mod intervals;
+#[path = "../examples/error_rates/knees.rs"]
+mod knees;
 #[path = "../examples/error_rates/series.rs"]
 mod series;
+#[path = "../examples/error_rates/stalls.rs"]
+mod stalls;
+#[path = "../examples/error_rates/steady.rs"]
+mod steady;
 #[path = "../examples/error_rates/tables.rs"]
 mod tables;
 
@@ -53,4 +63,103 @@ fn intervals_hold_the_truth() {
         assert!(range.contains(&row.held), "{}, n = {}: {}", row.method, row.length, row.held);
     }
     assert_in_manual(&tables::coverage(&rows));
+}
+
+/// The cells of a table's rows beyond the first, with the first number of each.
+fn cells(rows: &str) -> Vec<(String, Vec<f64>)> {
+    let row = |row: &str| {
+        let mut cells = row.trim_matches('|').split('|');
+        let name = cells.next().expect("a row has a name").trim().to_owned();
+        let number = |cell: &str| cell.split_whitespace().next().and_then(|number| number.parse().ok());
+        (name, cells.filter_map(number).collect())
+    };
+    rows.lines().filter(|line| !line.starts_with("|---")).map(row).collect()
+}
+
+#[test]
+fn the_mean_of_dependent_windows_is_held() {
+    let rows = intervals::windows_rows(&[10, 20, 50]);
+    for (name, held) in cells(&rows) {
+        assert!(held[..3].iter().all(|held| *held >= 92.0), "{name}: {held:?}");
+    }
+    assert_in_manual(&(intervals::windows_head() + &rows));
+}
+
+#[test]
+fn ratios_shares_rates_and_medians_are_held() {
+    let (ratios, counted) = (intervals::ratios(), intervals::counted());
+    for (name, held) in cells(&ratios).iter().skip(1) {
+        assert!(held.len() == 5 && held.iter().all(|held| *held >= 92.0), "{name}: {held:?}");
+    }
+    for (name, held) in cells(&counted).iter().skip(1) {
+        assert!(held.last().is_some_and(|held| *held >= 91.0), "{name}: {held:?}");
+    }
+    assert_in_manual(&ratios);
+    assert_in_manual(&counted);
+}
+
+#[test]
+fn an_interval_at_stopping_holds_what_it_promises() {
+    let rows = intervals::stopping_rows(&intervals::GOALS[..1]);
+    for (name, held) in cells(&rows) {
+        assert!(held.len() == 7 && held.iter().all(|held| *held >= 93.0), "{name}: {held:?}");
+    }
+    assert_in_manual(&(intervals::stopping_head() + &rows));
+}
+
+#[test]
+fn what_has_no_knee_is_not_given_one() {
+    let rows = knees::false_knees(&knees::LENGTHS[..2]);
+    assert_in_manual(&knees::false_knees_head());
+    for (name, counts) in rows {
+        let per_mille_max = match name {
+            "AR(1), φ = 0.8, 10 %" => 150,
+            "AR(1), φ = 0.5, 10 %" | "a third at a tenth, in random order" => 40,
+            _ => 15,
+        };
+        assert!(counts.iter().all(|count| *count <= per_mille_max), "{name}: {counts:?}");
+        assert_in_manual(&knees::false_knees_row(name, &counts));
+    }
+}
+
+#[test]
+fn knees_are_found_where_they_are() {
+    assert_in_manual(&knees::steps_head());
+    for row in knees::steps(&knees::LENGTHS[..2]) {
+        let what = format!("{} knees, {}, n = {}", row.knees, row.variation, row.length);
+        for (found, ratio) in row.found.iter().zip(knees::RATIOS) {
+            let sure = row.length >= 50 && ratio >= 1.0 + 10.0 * row.variation;
+            assert!(!sure || found.found >= 950, "{what}, ratio {ratio}: {found:?}");
+            assert!(found.too_many <= 10, "{what}, ratio {ratio}: {found:?}");
+        }
+        let sum = |of: fn(&knees::Found) -> u64| row.found.iter().map(of).sum::<u64>();
+        assert!(sum(|of| of.placed) * 100 >= sum(|of| of.knees) * 93, "{what}");
+        assert_in_manual(&knees::steps_row(&row));
+    }
+}
+
+#[test]
+fn zones_of_little_noise_are_found() {
+    let rows = knees::sixteen_zones(&[240]);
+    let found = cells(&rows);
+    assert!(found[..2].iter().all(|(_, counts)| counts[1] >= 99.0), "{found:?}");
+    assert_in_manual(&(knees::zones_head() + &rows));
+}
+
+#[test]
+fn steady_state_is_what_the_rule_says() {
+    assert_in_manual(&steady::table());
+}
+
+#[test]
+fn stalls_are_found() {
+    assert_in_manual(&stalls::head());
+    for (stalling, found_min) in [(4, [99.0, 99.0]), (5, [99.0, 90.0]), (6, [99.0, 99.0])] {
+        let rows = stalls::rows(stalls::Stalling::ALL[stalling]);
+        for (line, least) in rows.lines().zip(found_min) {
+            let found = line.split('|').nth(6).and_then(|cell| cell.trim().parse::<f64>().ok());
+            assert!(found.is_some_and(|found| found >= least), "{line}");
+        }
+        assert_in_manual(&rows);
+    }
 }

@@ -28,7 +28,7 @@ pub(crate) fn workload(case: &Case, until: Until) -> Workload {
         // As fio is told to: what is compared is the way of an I/O, not of its content.
         data: DataClass::Zero,
     };
-    Workload { name: case.to_string(), lanes: 1, until, seed: 1, streams: vec![stream] }
+    Workload { seed: 1, ..Workload::new(case.to_string(), until, vec![stream]) }
 }
 
 /// Runs the case once.

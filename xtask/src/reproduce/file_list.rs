@@ -1,17 +1,19 @@
-//! The speeds of files that were written one after the other, and what their list looks like.
+//! The speeds of files that were written one after the other, and what is said of their list.
 
-use likenew_core::segment::Segment;
+use likenew_core::verdict::Findings;
 
-use super::lab::mb_per_s;
-use super::page::{milliseconds, number};
+use super::page::{figure, milliseconds, number};
 
-/// Speeds in MB/s, in the order of writing.
-#[derive(Clone, Default)]
+/// What a fill found.
+#[derive(Clone)]
 pub(super) struct FileList {
+    /// MB/s, in the order of writing.
     speeds: Vec<f64>,
-    bytes: u64,
-    elapsed_s: f64,
-    latency_ns_max: u64,
+    mb_per_s: f64,
+    latency_ns_max: f64,
+    stalls: f64,
+    write_amplification: f64,
+    claims: Vec<String>,
 }
 
 impl FileList {
@@ -20,58 +22,36 @@ impl FileList {
         "what was written",
         "mean, MB/s",
         "5 %, 50 %, 95 % of the files, MB/s",
-        "list",
         "slow files",
         "slow, MB/s",
         "others, MB/s",
-        "others / slow",
+        "write amplification",
+        "stalls",
         "longest pause, ms",
     ];
 
-    /// One more file.
-    pub(super) fn add(&mut self, file: &Segment) {
-        self.speeds.push(mb_per_s(file));
-        self.join(file);
-    }
-
-    /// One large file, gigabyte after gigabyte; a last part of less than a whole one is left out of the list.
-    pub(super) fn of_gigabytes(file: &Segment) -> Self {
-        let windows = &file.gigabytes;
-        let ends = windows.cells.iter().map(|cell| cell.last);
-        let starts = std::iter::once(file.began).chain(ends.clone());
-        let spans = starts.zip(ends).map(|(start, end)| end.since(start).as_secs_f64());
-        let whole = windows.cells.iter().zip(spans).filter(|(cell, _)| cell.bytes >= windows.width);
-        let mut list = Self {
-            speeds: whole.map(|(cell, span)| cell.bytes as f64 / span / 1e6).collect(),
-            ..Self::default()
-        };
-        list.join(file);
-        list
-    }
-
-    fn join(&mut self, file: &Segment) {
-        self.bytes += file.total().bytes;
-        self.elapsed_s += file.elapsed().as_secs_f64();
-        self.latency_ns_max = self.latency_ns_max.max(file.latencies().max().0);
+    /// Out of a table of files, or of parts, of `each` bytes.
+    pub(super) fn of(findings: &Findings, name: &str, each: u64, write_amplification: f64) -> Self {
+        let rows = &findings.tables[name];
+        let all = |key: &'static str| rows.iter().map(move |row| figure(row, key));
+        Self {
+            speeds: all("bytes_per_s").map(|speed| speed / 1e6).collect(),
+            mb_per_s: each as f64 * rows.len() as f64 / all("elapsed_ns").sum::<f64>() * 1e3,
+            latency_ns_max: all("latency_ns_max").fold(0.0, f64::max),
+            stalls: all("stalls").sum(),
+            write_amplification,
+            claims: findings.verdicts.iter().map(|verdict| verdict.claim.clone()).collect(),
+        }
     }
 
     /// Speed of the whole.
     pub(super) fn speed_mb_per_s(&self) -> f64 {
-        self.bytes as f64 / self.elapsed_s / 1e6
+        self.mb_per_s
     }
 
-    /// Flat, two levels, or neither.
-    fn shape(&self) -> &'static str {
-        let (low, high) = (quantile(&self.speeds, 0.05), quantile(&self.speeds, 0.95));
-        let third = (high - low) / 3.0;
-        let middle = self.speeds.iter().filter(|speed| (low + third..high - third).contains(*speed)).count();
-        if high <= 1.25 * low {
-            "flat"
-        } else if middle * 10 < self.speeds.len() {
-            "two levels"
-        } else {
-            "spread out"
-        }
+    /// The verdicts.
+    pub(super) fn said(&self) -> String {
+        self.claims.join(" ")
     }
 
     /// A row of the table; a file below `limit` MB/s is slow.
@@ -79,22 +59,23 @@ impl FileList {
         let (slow, others): (Vec<f64>, Vec<f64>) = self.speeds.iter().partition(|speed| **speed < limit);
         let median =
             |speeds: &[f64]| if speeds.is_empty() { "–".into() } else { number(quantile(speeds, 0.5)) };
-        let ratio = if slow.is_empty() || others.is_empty() {
-            "–".into()
-        } else {
-            number(quantile(&others, 0.5) / quantile(&slow, 0.5))
-        };
         vec![
             name.into(),
-            number(self.speed_mb_per_s()),
+            number(self.mb_per_s),
             [0.05, 0.5, 0.95].map(|share| number(quantile(&self.speeds, share))).join(", "),
-            self.shape().into(),
             format!("{:.1} %", slow.len() as f64 / self.speeds.len() as f64 * 100.0),
             median(&slow),
             median(&others),
-            ratio,
-            milliseconds(self.latency_ns_max as f64),
+            number(self.write_amplification),
+            self.stalls.to_string(),
+            milliseconds(self.latency_ns_max),
         ]
+    }
+
+    /// The median of each tenth of the list.
+    pub(super) fn along(&self, name: &str) -> Vec<String> {
+        let tenths = self.speeds.chunks(self.speeds.len().div_ceil(10));
+        std::iter::once(name.to_owned()).chain(tenths.map(|tenth| number(quantile(tenth, 0.5)))).collect()
     }
 }
 
@@ -110,18 +91,19 @@ fn quantile(values: &[f64], share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn list(speeds: Vec<f64>) -> FileList {
-        FileList { speeds, bytes: 1_000_000, elapsed_s: 1.0, latency_ns_max: 2_000_000 }
-    }
-
     #[test]
-    fn lists_are_told_apart() {
-        assert_eq!(list(vec![76.0; 100]).shape(), "flat");
-        let two = list((0..100).map(|file| if file < 30 { 5.0 } else { 76.0 }).collect());
-        assert_eq!(two.shape(), "two levels");
-        let row = two.row("x", 38.0);
-        assert_eq!(&row[3..8], ["two levels", "30.0 %", "5.00", "76.0", "15.2"]);
-        assert_eq!(list((1..=100).map(f64::from).collect()).shape(), "spread out");
+    fn rows_tell_slow_files_from_others() {
+        let list = FileList {
+            speeds: (0..100).map(|file| if file < 30 { 5.0 } else { 76.0 }).collect(),
+            mb_per_s: 20.0,
+            latency_ns_max: 2e6,
+            stalls: 0.0,
+            write_amplification: 1.0,
+            claims: vec!["A.".into(), "B.".into()],
+        };
+        assert_eq!(&list.row("x", 38.0)[3..6], ["30.0 %", "5.00", "76.0"]);
+        assert_eq!(&list.along("x")[..5], ["x", "5.00", "5.00", "5.00", "76.0"]);
+        assert_eq!(list.said(), "A. B.");
     }
 
     #[test]

@@ -107,7 +107,7 @@ pub(super) fn measure_streams(
     streams: Vec<Stream>,
     until: Until,
 ) -> anyhow::Result<Segment> {
-    let workload = Workload { name: "reproduction".into(), lanes: 1, until, seed: 1, streams };
+    let workload = Workload { seed: 1, ..Workload::new("reproduction", until, streams) };
     let ran = run(drive, &workload, &mut || Box::new(()))?;
     if let Some(fault) = ran.fault {
         return Err(fault.into());

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use likenew_core::verdict::Row;
+
 /// A figure that somebody printed of a new drive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Published {
@@ -37,6 +39,14 @@ pub(super) fn against(published: &[Published], simulated: &[Option<f64>]) -> Str
     text
 }
 
+/// A number out of a row of findings.
+///
+/// # Panics
+/// When there is none under this name: procedures and pages are of one version.
+pub(super) fn figure(row: &Row, key: &str) -> f64 {
+    row.get(key).and_then(|value| value.as_f64()).unwrap_or_else(|| panic!("no number {key} in {row:?}"))
+}
+
 /// A table of ready cells.
 pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
@@ -61,11 +71,6 @@ pub(super) fn number(value: f64) -> String {
 /// Nanoseconds as milliseconds.
 pub(super) fn milliseconds(ns: f64) -> String {
     number(ns / 1e6)
-}
-
-/// How much less the second is, in percent.
-pub(super) fn drop_percent(new: f64, used: f64) -> String {
-    format!("{:.0} %", (1.0 - used / new) * 100.0)
 }
 
 #[cfg(test)]

@@ -9,12 +9,13 @@ use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::size::Size;
 use likenew_core::until::Until;
+use likenew_core::verdict::{Findings, Row};
 use likenew_core::workload::{Pace, Stream};
 use likenew_sim::SimDrive;
 
 use super::file_list::FileList;
-use super::lab::{Lab, Load, STAND_IN, WriteAmplification, fact, mb_per_s, measure, measure_streams};
-use super::page::{Published, milliseconds, number, table};
+use super::lab::{Lab, Load, STAND_IN, WriteAmplification, ask, fact, mb_per_s, measure, measure_streams};
+use super::page::{Published, figure, milliseconds, number, table};
 use super::{Section, Study};
 
 /// "Reconditioning a solid state drive" (2009–2010), with DiskTester.
@@ -98,20 +99,39 @@ fn as_new(lab: Lab) -> anyhow::Result<Option<AsNew>> {
     let read = Load { block: 8 << 20, ..Load::sequential(Op::Read, 0..volume.whole.end / 16) };
     let read_mb_per_s = mb_per_s(&measure(&mut drive, &read)?);
     let Some(mut drive) = open(lab, "state=new&trim=off")? else { return Ok(None) };
-    let pass = measure(&mut drive, &Load::sequential(Op::Write, volume.whole))?;
-    Ok(Some(AsNew { files, read_mb_per_s, minutes: pass.elapsed().as_secs_f64() / 60.0 }))
+    let pass = one_file(&mut drive, "1")?;
+    Ok(Some(AsNew { files, read_mb_per_s, minutes: seconds(&pass.tables["parts"]) / 60.0 }))
 }
 
-/// Writes a range as so many files, one after the other.
+/// Writes a range as so many files, one after the other, as `likenew fill` does.
 fn fill(lab: Lab, drive: &mut SimDrive, range: Range<u64>) -> anyhow::Result<FileList> {
-    let count = lab.pick(FILES, 40);
-    let length = ((range.end - range.start) / count) >> 20 << 20;
-    let mut list = FileList::default();
-    for file in 0..count {
-        let start = range.start + file * length;
-        list.add(&measure(drive, &Load::sequential(Op::Write, start..start + length))?);
-    }
-    Ok(list)
+    let files = lab.pick(FILES, 40);
+    let each = ((range.end - range.start) / files) >> 20 << 20;
+    let options =
+        format!("files = {files}\nfile_size = '{each}'\nfrom = '{}'\nblock = '1MiB'\ndepth = 1", range.start);
+    let books = WriteAmplification::from_now(drive);
+    let findings = ask(drive, "fill", options.parse()?)?;
+    Ok(FileList::of(&findings, "files", each, books.until_now(drive)))
+}
+
+/// Parts that a file of the whole capacity is looked at in.
+const PARTS: u64 = 100;
+
+fn part_bytes(drive: &SimDrive) -> u64 {
+    (Volume::of(drive).whole.end / PARTS) >> 20 << 20
+}
+
+/// Writes one file of the whole capacity, as `likenew fill --one-file` does.
+fn one_file(drive: &mut SimDrive, passes: &str) -> anyhow::Result<Findings> {
+    let bytes = part_bytes(drive) * PARTS;
+    let options = format!(
+        "files = 1\nparts = {PARTS}\nfile_size = '{bytes}'\nblock = '1MiB'\ndepth = 1\npasses = '{passes}'"
+    );
+    ask(drive, "fill", options.parse()?)
+}
+
+fn seconds(rows: &[Row]) -> f64 {
+    rows.iter().map(|row| figure(row, "elapsed_ns")).sum::<f64>() / 1e9
 }
 
 /// A drive after the longest of the churns, and how it went there.
@@ -166,52 +186,58 @@ fn churn(volume: &Volume) -> anyhow::Result<Vec<Stream>> {
 fn cures(lab: Lab, drive: &mut SimDrive, new: &AsNew) -> anyhow::Result<String> {
     let volume = Volume::of(drive);
     let limit = new.files.speed_mb_per_s() / 2.0;
-    let one =
-        |drive: &mut SimDrive| -> anyhow::Result<FileList> { Ok(FileList::of_gigabytes(&one_file(drive)?)) };
+    let one = |drive: &mut SimDrive| -> anyhow::Result<FileList> {
+        let (each, books) = (part_bytes(drive), WriteAmplification::from_now(drive));
+        let findings = one_file(drive, "1")?;
+        Ok(FileList::of(&findings, "parts", each, books.until_now(drive)))
+    };
     let steps = [
         ("as new: 1000 files", new.files.clone()),
         ("after the use: free space, 1000 files", fill(lab, drive, volume.free.clone())?),
         ("file system erased: 1000 files", fill(lab, drive, volume.whole.clone())?),
-        ("erased again: one file, by GiB", one(drive)?),
-        ("one file again, by GiB", one(drive)?),
+        ("erased again: one file, in 100 parts", one(drive)?),
+        ("one file again, in 100 parts", one(drive)?),
     ];
     let rows: Vec<Vec<String>> = steps.iter().map(|(name, list)| list.row(name, limit)).collect();
+    let along: Vec<Vec<String>> = steps.iter().map(|(name, list)| list.along(name)).collect();
+    let mut head = vec!["MB/s in each tenth of the list".to_owned()];
+    head.extend((1..=10).map(|tenth| tenth.to_string()));
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let said: String = steps.iter().map(|(name, list)| format!("- *{name}*: {}\n", list.said())).collect();
     Ok(format!(
         "The cures in the study's order, each on the drive as the one before left it. Slow files are those below half of the as-new speed, \
-         {} MB/s. A list is flat when its 95 % and 5 % quantiles are within a quarter, and has two levels when the middle third between \
-         these quantiles holds less than a tenth of the files.\n\n{}\n",
+         {} MB/s.\n\n{}\nThe same lists from their first file to their last:\n\n{}\nWhat `likenew fill` says of them:\n\n{said}\n",
         number(limit),
-        table(&FileList::HEAD, &rows)
+        table(&FileList::HEAD, &rows),
+        table(&head, &along)
     ))
-}
-
-fn one_file(drive: &mut SimDrive) -> anyhow::Result<likenew_core::segment::Segment> {
-    measure(drive, &Load::sequential(Op::Write, Volume::of(drive).whole))
 }
 
 /// Passes of one large file straight after the use.
 fn passes(lab: Lab) -> anyhow::Result<String> {
     let (mut drive, _) = churned(lab)?;
-    let mut speeds = Vec::new();
-    let mut rows = Vec::new();
-    for pass in 1..=PASSES {
-        let books = WriteAmplification::from_now(&drive);
-        let segment = one_file(&mut drive)?;
-        speeds.push(mb_per_s(&segment));
-        rows.push(vec![
-            pass.to_string(),
-            number(mb_per_s(&segment)),
-            number(segment.elapsed().as_secs_f64() / 60.0),
-            number(books.until_now(&drive)),
-            milliseconds(segment.latencies().max().0 as f64),
-        ]);
-        eprintln!("    pass {pass} of {PASSES}");
-    }
-    let head = ["pass", "MB/s", "minutes", "write amplification", "longest pause, ms"];
+    let findings = one_file(&mut drive, &PASSES.to_string())?;
+    let passes = &findings.tables["passes"];
+    let rows: Vec<Vec<String>> = passes
+        .iter()
+        .map(|row| {
+            vec![
+                figure(row, "pass").to_string(),
+                number(figure(row, "bytes_per_s") / 1e6),
+                number(figure(row, "elapsed_ns") / 60e9),
+                number(figure(row, "slowest_bytes_per_s") / 1e6),
+                figure(row, "stalls").to_string(),
+                milliseconds(figure(row, "latency_ns_max")),
+            ]
+        })
+        .collect();
+    let head = ["pass", "MB/s", "minutes", "slowest of 100 parts, MB/s", "stalls", "longest pause, ms"];
+    let speed = |pass: usize| figure(&passes[pass - 1], "bytes_per_s");
     Ok(format!(
-        "Straight from the use to passes of one file of the whole capacity:\n\n{}\nPass 2 reaches {:.1} % of pass 4.\n\n",
+        "Straight from the use to passes of one file of the whole capacity:\n\n{}\nPass 2 reaches {:.1} % of pass {PASSES}. `likenew fill` says: {}\n\n",
         table(&head, &rows),
-        speeds[1] / speeds[PASSES - 1] * 100.0
+        speed(2) / speed(PASSES) * 100.0,
+        findings.verdicts[0].claim
     ))
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn segment(number: u64) -> Segment {
         data: DataClass::Ratio(0.3),
     };
     let name = format!("file {number} “ä”");
-    let workload = Workload { name, lanes: 1, until: Until::ops(40), seed: number, streams: vec![stream] };
+    let workload = Workload { seed: number, ..Workload::new(name, Until::ops(40), vec![stream]) };
     let mut recorder = SegmentRecorder::default();
     recorder.begin(&workload, Nanos(number * 40_000));
     let samples: Vec<Sample> = (number * 40..number * 40 + 40).map(sample).collect();

@@ -32,7 +32,7 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
     interrupt::listen()?;
     let mut drive = aim.open(procedure.layout(), &command.how)?;
     refuse_another(&evidence, &drive.identity())?;
-    ask_about_wear(&rehearsal, &aim, &command.how)?;
+    ask_about_wear(&mut *drive, procedure.always_asks(), &rehearsal, &aim, &command.how)?;
     if let Some(exit) = bring_back(&mut *drive, &evidence)? {
         return Ok(exit);
     }

@@ -1,5 +1,7 @@
 //! `likenew run PLAN.toml`.
 
+use std::path::Path;
+
 use anyhow::Context as _;
 use likenew_core::plan::Plan;
 
@@ -10,10 +12,7 @@ use crate::measure::measure;
 
 pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
     let path = command.plan.display();
-    let text =
-        std::fs::read_to_string(&command.plan).with_context(|| format!("could not read the plan {path}"))?;
-    let mut plan: Plan =
-        toml::from_str(&text).map_err(|error| Failure::Usage(format!("the plan {path}: {error}")))?;
+    let mut plan = read_plan(&command.plan)?;
     plan.target = command.target.or(plan.target);
     plan.seed = command.seed.unwrap_or(plan.seed);
     let Some(target) = plan.target.clone() else {
@@ -24,4 +23,11 @@ pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
     let mut aim = Aim::take(&target, &command.how)?;
     aim.clear_leftover(&command.how)?;
     measure(plan, &aim, &command.how)
+}
+
+/// Reads the file of a plan.
+pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("could not read the plan {name}"))?;
+    toml::from_str(&text).map_err(|error| Failure::Usage(format!("the plan {name}: {error}")))
 }

@@ -1,8 +1,11 @@
 //! The binary as users and scripts meet it.
 
+mod ageing;
+mod data;
 mod endured;
 mod explained;
 mod filesystem;
+mod fio;
 mod real;
 mod resumed;
 mod scenarios;

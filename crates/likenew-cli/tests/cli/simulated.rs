@@ -33,6 +33,18 @@ fn every_report_keeps_to_the_schema() {
     for arguments in [
         &[&BENCH[..], &["-"]].concat()[..],
         &["bench", "sim:wd6400aaks", "--span", "64MiB", "--passes", "1", "--time", "1s", "--json", "-"],
+        &[
+            "sweep",
+            "sim:tiny-flash",
+            "--profile",
+            "quick",
+            "--span",
+            "64MiB",
+            "--bytes",
+            "1MiB",
+            "--json",
+            "-",
+        ],
         &["fill", "sim:tiny-flash", "--files", "20", "--json", "-"],
         &["run", "plan.toml", "--json", "-"],
     ] {
@@ -211,4 +223,20 @@ fn drives_lists_what_can_be_named() {
     let json = sandbox.run(&["drives", "--json", "-"]).code(0).json();
     assert!(json["simulated"].as_array().unwrap().len() >= 5);
     assert!(json["real"].is_array());
+}
+
+#[test]
+fn what_nobody_waits_for_is_refused_with_its_cost() {
+    let sandbox = Sandbox::new();
+    let many = ["--files", "20000", "--file-size", "4k", "--block", "4k", "--passes", "1000", "--no-archive"];
+    let endless = sandbox.run(&[&["fill", "sim:tiny-flash"][..], &many].concat());
+    endless.code(2).says("no end in sight").says("78.1 MiB").says("20000 workloads");
+    let plan = "procedure = 'run'\n[options]\n[[options.workload]]\nname = 'years'\nuntil.elapsed = '200d'\n\
+                [[options.workload.stream]]\nop = 'write'\nsize = '4k'\nplace.uniform = 'whole'\npace.closed.depth = 1\n";
+    std::fs::write(sandbox.work().join("years.toml"), plan).unwrap();
+    let years = sandbox.run(&["run", "years.toml", "sim:tiny-flash", "--no-archive"]);
+    years.code(2).says("in 200 days").says("643 TiB").says("give less time");
+    let much = plan.replace("until.elapsed = '200d'", "until.bytes = '100TiB'");
+    std::fs::write(sandbox.work().join("much.toml"), much).unwrap();
+    sandbox.run(&["run", "much.toml", "sim:tiny-flash", "--no-archive"]).code(2).says("100 TiB");
 }

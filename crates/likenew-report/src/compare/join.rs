@@ -8,6 +8,7 @@ use likenew_core::verdict::Row;
 
 use crate::column::{Column, MISSING, identity, identity_of};
 use crate::grid::{Grid, Heading};
+use crate::unit::Unit;
 
 /// Tables whose rows correspond.
 struct Join<'a> {
@@ -87,8 +88,43 @@ fn ratio(column: &Column, first: Option<&&Row>, other: Option<&&Row>) -> String 
     let value = |row: Option<&&Row>| row.and_then(|row| column.value(row));
     match (value(first), value(other)) {
         (Some(first), Some(other)) if first > 0.0 && (other / first).is_finite() => {
-            format!("{:.2}×", other / first)
+            Unit::Ratio.spell(other / first)
         }
         _ => MISSING.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Joins {
+        cases: Vec<Case>,
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        name: String,
+        a: Vec<Row>,
+        b: Vec<Row>,
+        headings: Option<Vec<(String, Option<String>)>>,
+        rows: Option<Vec<Vec<String>>>,
+    }
+
+    #[test]
+    fn tables_are_joined_as_published() {
+        let joins: Joins = serde_json::from_str(include_str!("../../../../schema/joins.json")).unwrap();
+        for Case { name, a, b, headings, rows } in joins.cases {
+            let grid = join(&[("A".into(), &a), ("B".into(), &b)]);
+            let (found_headings, found_rows) = grid.map_or((None, None), |grid| {
+                let headings = grid.headings.into_iter().map(|heading| (heading.text, heading.of)).collect();
+                (Some(headings), Some(grid.rows))
+            });
+            assert_eq!(found_headings, headings, "{name}");
+            assert_eq!(found_rows, rows, "{name}");
+        }
     }
 }

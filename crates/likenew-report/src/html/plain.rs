@@ -50,7 +50,7 @@ fn markup(documents: &[Labelled]) -> Markup {
 }
 
 fn section(group: &Group<'_>) -> Markup {
-    let charts = group.series().len();
+    let charts = group.pictures().len();
     html! {
         @for (member, name) in group.members.iter().zip(&group.names) {
             @if group.members.len() > 1 { h2 { (title(name, &clean(&member.label))) } }

@@ -74,12 +74,12 @@ fn blocks(share: f64, length: usize) -> String {
     bar
 }
 
-fn widest(texts: &[String]) -> usize {
+pub(super) fn widest(texts: &[String]) -> usize {
     texts.iter().map(|text| text.width()).max().unwrap_or(0)
 }
 
 /// `text` in exactly `width` columns, shortened with an ellipsis where it is longer.
-fn padded(text: &str, width: usize) -> String {
+pub(super) fn padded(text: &str, width: usize) -> String {
     let mut out = text.to_owned();
     if out.width() > width {
         out.clear();

@@ -5,11 +5,14 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Page;
 use super::plot::Plot;
+use crate::compare::Picture;
 use crate::scale::is_drawable;
 use crate::unit::{Unit, clean};
 
 /// More bars than this are drawn side by side without names.
 const BARS_MAX: usize = 48;
+/// So many lines are drawn one below the other where there is no colour.
+const LINES_APART_MAX: usize = 4;
 /// So many marks are named below the picture.
 const MARKS_NAMED: usize = 4;
 /// Wider than this a picture gains nothing.
@@ -27,15 +30,18 @@ fn with_own_marks(series: &Series, line: usize) -> Series {
 }
 
 impl Page {
-    /// A series under its title.
-    pub(super) fn picture(&self, series: &Series) -> String {
-        let (series, left_out) = drawable(series);
+    /// A series under its title. Bands are left to the page: between dots they would hide the line.
+    pub(super) fn picture(&self, picture: &Picture) -> String {
+        let (series, left_out) = drawable(&picture.series);
         let mut text = self.title(&series.title);
         if left_out > 0 {
             text += &format!("{}\n", self.paint.faint(&format!("points beyond 10³⁰ left out: {left_out}")));
         }
         if series.lines.iter().all(|line| line.points.is_empty()) {
             return text + &self.paint.faint("nothing to draw") + "\n";
+        }
+        if series.shape == Shape::Heat {
+            return text + &self.heat_map(&series, picture.range) + &self.marks(&series);
         }
         let bars: usize = series.lines.iter().map(|line| line.points.len()).sum();
         if series.shape == Shape::Bars && bars <= BARS_MAX {
@@ -47,10 +53,18 @@ impl Page {
             text += &self.plot(&series, &all);
         } else {
             // Lines that only colour would tell apart are drawn one below the other, on the same axes.
-            for index in all {
+            for index in all.iter().copied().take(LINES_APART_MAX) {
                 text += &format!("{}\n", clean(&series.lines[index].name));
                 text += &self.plot(&with_own_marks(&series, index), &[index]);
             }
+            if all.len() > LINES_APART_MAX {
+                let more = all.len() - LINES_APART_MAX;
+                text +=
+                    &self.faint_lines(&format!("… and {more} more lines: --json or --html has all of them"));
+            }
+        }
+        if series.lines.iter().any(|line| !line.band.is_empty()) {
+            text += &self.faint_lines("The intervals around the lines: --json or --html has them.");
         }
         text + &self.marks(&series)
     }

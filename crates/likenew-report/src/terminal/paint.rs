@@ -1,6 +1,6 @@
 //! Colour and weight of text, or none.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::{Ansi256Color, AnsiColor, Style};
 
 /// Puts styles around text where the reader's terminal shows them.
 pub(super) struct Paint {
@@ -42,6 +42,11 @@ impl Paint {
     /// In the colour of the line of this index.
     pub(super) fn line(&self, index: usize, text: &str) -> String {
         self.with(LINES[index % LINES.len()].on_default(), text)
+    }
+
+    /// In one of the 256 colours that terminals share.
+    pub(super) fn shade(&self, colour: u8, text: &str) -> String {
+        self.with(Ansi256Color(colour).on_default(), text)
     }
 
     fn with(&self, style: Style, text: &str) -> String {

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::paint::Paint;
 use crate::scale::Scale;
-use crate::unit::{Unit, clean};
+use crate::unit::clean;
 
 /// Some lines of a series, drawn.
 pub(super) struct Plot<'a> {
@@ -35,8 +35,8 @@ impl Plot<'_> {
     /// Rows of text: marks, dots, axis, labels.
     pub(super) fn draw(&self) -> String {
         let points = || self.series.lines.iter().flat_map(|line| &line.points);
-        let x = Scale::of_positions(points().map(|point| point[0]), Unit::of(&self.series.x.unit));
-        let y = Scale::of_values(points().map(|point| point[1]), Unit::of(&self.series.y.unit), LABELS);
+        let x = Scale::of_positions(points().map(|point| point[0]), &self.series.x);
+        let y = Scale::of_values(points().map(|point| point[1]), &self.series.y, LABELS);
         let (Some(x), Some(y)) = (x, y) else { return String::new() };
         let mut y_labels = vec![String::new(); HEIGHT];
         for (value, label) in y.ticks(LABELS) {
@@ -83,7 +83,8 @@ impl Plot<'_> {
                     context.draw(&Segment { x1: x, y1: ground, x2: x, y2: y, color });
                 }
             }
-            Shape::Line | Shape::Scatter | Shape::Heat => context.draw(&Points { coords: &coords, color }),
+            Shape::Line | Shape::Scatter => context.draw(&Points { coords: &coords, color }),
+            Shape::Heat => unreachable!("a heat map has cells, no dots"),
         }
     }
 

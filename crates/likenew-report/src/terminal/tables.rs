@@ -6,10 +6,9 @@ use unicode_width::UnicodeWidthStr;
 use super::Page;
 use crate::grid::{Grid, Heading};
 
-/// A table of more rows than this is shortened to its first and last ones.
-const ROWS_MAX: usize = 30;
-const ROWS_FIRST: usize = 12;
-const ROWS_LAST: usize = 6;
+/// A table of more rows than this is evidence, not an answer: its first rows show what it has.
+const ROWS_MAX: usize = 24;
+const ROWS_FIRST: usize = 8;
 /// A line below the headings and no other.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 /// Between two columns.
@@ -22,14 +21,18 @@ impl Page {
         if grid.rows.is_empty() {
             return text + &self.paint.faint("no rows") + "\n";
         }
-        let (rows, left_out) = shortened(grid);
-        let parts = parts(&grid.headings, &rows, self.width);
-        let set: Vec<String> = parts.iter().map(|part| self.set(&grid.headings, &rows, part)).collect();
+        let whole = grid.rows.len() <= ROWS_MAX;
+        let rows = if whole { &grid.rows[..] } else { &grid.rows[..ROWS_FIRST] };
+        let mut parts = parts(&grid.headings, rows, self.width);
+        if !whole {
+            // More columns of a part of the rows would answer nothing either.
+            parts.truncate(1);
+        }
+        let set: Vec<String> = parts.iter().map(|part| self.set(&grid.headings, rows, part)).collect();
         text += &set.join("\n");
-        if left_out > 0 {
-            let note = format!("⋮ {left_out} more rows (all in --json / --html)");
-            let lines = self.wrap(&note, "", 2);
-            text.extend(lines.iter().map(|line| format!("{}\n", self.paint.faint(line))));
+        if !whole {
+            text += &self
+                .faint_lines(&left_out(grid.rows.len() - ROWS_FIRST, grid.headings.len() - parts[0].len()));
         }
         text
     }
@@ -53,16 +56,14 @@ impl Page {
     }
 }
 
-/// The rows to show, and how many are left out between them.
-fn shortened(grid: &Grid) -> (Vec<Vec<String>>, usize) {
-    let rows = &grid.rows;
-    if rows.len() <= ROWS_MAX {
-        return (rows.clone(), 0);
-    }
-    let mut shown = rows[..ROWS_FIRST].to_vec();
-    shown.push(vec!["⋮".to_owned(); grid.headings.len()]);
-    shown.extend_from_slice(&rows[rows.len() - ROWS_LAST..]);
-    (shown, rows.len() - ROWS_FIRST - ROWS_LAST)
+/// How much of a table is not shown, and where it is.
+fn left_out(rows: usize, columns: usize) -> String {
+    let columns = match columns {
+        0 => String::new(),
+        1 => " and 1 more column".into(),
+        columns => format!(" and {columns} more columns"),
+    };
+    format!("… and {rows} more rows{columns}: --json or --html has all of them")
 }
 
 /// The lines of a heading: words are put under each other while that makes it no wider than its longest.

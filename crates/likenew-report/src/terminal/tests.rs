@@ -10,6 +10,8 @@ use crate::document::Document;
 use crate::fixtures;
 use crate::labelled::label_all;
 
+mod pictures;
+
 fn shown(documents: Vec<Document>, width: usize) -> String {
     show(&label_all(documents), &Terminal { width, colour: false })
 }
@@ -216,26 +218,6 @@ fn two_documents_at_40_columns() {
 }
 
 #[test]
-fn bars_have_their_names_and_numbers() {
-    let mut document = fixtures::bench("sim:x25m", 1.0);
-    document.tables.clear();
-    document.verdicts.clear();
-    let text = shown(vec![document], 60);
-    let (_, bars) = text.split_once("Speed of each test").unwrap();
-    insta::assert_snapshot!(bars, @r"
-     ─────────────────────────────────────────
-    SEQ1M Q8T1  read  ███████████████████████████████ 251 MB/s
-                write █████████▌ 77.2 MB/s
-    SEQ1M Q1T1  read  █████████████████████████████▌ 239 MB/s
-                write █████████▍ 76.1 MB/s
-    RND4K Q32T1 read  ██████████████████▎ 148 MB/s
-                write ████▉ 39.3 MB/s
-    RND4K Q1T1  read  ██▋ 21.4 MB/s
-                write ███▊ 30.8 MB/s
-    ");
-}
-
-#[test]
 fn no_line_is_wider_than_the_terminal() {
     let documents = || {
         let mut documents = fixtures::all();
@@ -262,7 +244,10 @@ fn a_legend_is_no_wider_than_the_terminal() {
 
 #[test]
 fn colour_changes_nothing_but_colour() {
-    let documents = label_all(vec![fixtures::bench("sim:x25m", 0.25), fixtures::fill("sim:x25m")]);
+    let mut sweep = fixtures::example("sweep-new");
+    // Without colour, lines stand one below the other.
+    sweep.series.retain(|_, series| series.shape == Shape::Heat);
+    let documents = label_all(vec![fixtures::bench("sim:x25m", 0.25), fixtures::fill("sim:x25m"), sweep]);
     let plain = show(&documents, &Terminal { width: 80, colour: false });
     let coloured = show(&documents, &Terminal { width: 80, colour: true });
     assert!(!plain.contains('\u{1b}'));
@@ -333,37 +318,36 @@ fn nothing_to_show_is_said() {
     assert_eq!(shown(Vec::new(), 80), "");
 }
 
-fn shapes() -> impl Strategy<Value = Shape> {
-    prop_oneof![Just(Shape::Line), Just(Shape::Bars), Just(Shape::Scatter)]
-}
-
-fn numbers() -> impl Strategy<Value = f64> {
-    prop_oneof![-1e3f64..1e3, 0.0f64..1e13, prop::num::f64::ANY, Just(0.0), Just(1.0)]
-}
-
-proptest! {
-    #[test]
-    fn any_picture_can_be_shown(
-        shape in shapes(),
-        points in prop::collection::vec((numbers(), numbers()), 0..80),
-        categories in 0usize..4,
-        unit in prop_oneof!["ns", "bytes", "bytes/s", "", "points"],
-        width in 0usize..250,
-        colour: bool,
-    ) {
-        let mut document = fixtures::empty("nop");
-        let mut series = knee(1.0);
-        series.shape = shape;
-        series.x.unit.clone_from(&unit);
-        series.y.unit = unit;
-        series.categories = (0..categories).map(|index| format!("category {index}")).collect();
-        series.marks.extend(points.iter().map(|(x, _)| Mark { x: *x, label: "here".into() }));
-        series.lines = vec![
-            Line::new("one", points.iter().map(|(x, y)| [*x, *y]).collect()),
-            Line::new("two", points.iter().rev().map(|(x, y)| [*x, *y]).collect()),
-        ];
-        document.series.insert("any".into(), series);
-        let text = show(&label_all(vec![document]), &Terminal { width, colour });
-        prop_assert!(text.contains("Speed over time"));
+#[test]
+fn a_long_table_shows_its_first_rows_and_says_what_is_left() {
+    let long = |documents: Vec<Document>| {
+        let text = shown(documents, 80);
+        let (_, files) = text.split_once("files ─").unwrap();
+        files.split_once("\n\n").unwrap().0.to_owned()
+    };
+    let one = long(vec![fixtures::fill("a")]);
+    assert!(
+        one.ends_with(
+            "   8  76.9       0  13.0 ms   836 ms\n… and 192 more rows: --json or --html has all of them"
+        ),
+        "{one}"
+    );
+    let mut wide = fixtures::fill("b");
+    for row in wide.tables.get_mut("files").unwrap() {
+        row.insert("latency_ns_median".into(), json!(1_000_000));
+        row.insert("latency_ns_p99".into(), json!(2_000_000));
     }
+    let two = long(vec![wide.clone(), wide]);
+    assert!(two.lines().count() < 16, "a part of the rows has no parts of columns: {two}");
+    assert!(
+        two.ends_with("… and 192 more rows and 6 more columns: --json or --html has all of them"),
+        "{two}"
+    );
+}
+
+#[test]
+fn tables_stand_in_the_order_of_the_document() {
+    let text = shown(vec![fixtures::example("endure-steady")], 80);
+    let places = ["knees ─", "levels ─", "rounds ─"].map(|title| text.find(title).unwrap());
+    assert!(places.is_sorted(), "{places:?}");
 }

@@ -11,7 +11,7 @@ use crate::series::{Shape, TwoLevels, of_known_mean};
 /// Series for each row of a table.
 pub(crate) const SERIES: u64 = 1_000;
 /// Other seeds than those on which the limits of the methods were chosen.
-const SEEDS: Range<u64> = 1_000_000..1_000_000 + SERIES;
+pub(crate) const SEEDS: Range<u64> = 1_000_000..1_000_000 + SERIES;
 /// Lengths of the series.
 pub(crate) const LENGTHS: [usize; 5] = [10, 20, 50, 100, 1000];
 

@@ -1,11 +1,16 @@
 //! Series with knees, and series without that look as if they had some.
 
-use likenew_stats::change_points::{Knee, knees};
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+use likenew_stats::change_points::{Knee, knees, zones};
 use rand::{RngExt as _, SeedableRng as _};
-use rand_distr::{Distribution, LogNormal, Normal, StudentT};
+use rand_distr::{Distribution, LogNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use std::ops::Range;
+use crate::counts::{SEEDS, SERIES};
+use crate::series::Noise;
+use crate::tables::percent;
 
 /// Lengths of the series.
 pub(crate) const LENGTHS: [usize; 4] = [20, 50, 200, 1000];
@@ -93,37 +98,26 @@ impl Plain {
     }
 }
 
-/// Normal noise that remembers.
-#[derive(Default)]
-pub(crate) struct Noise(Option<f64>);
-
-impl Noise {
-    /// The next value, with a mean of 1 and this coefficient of variation.
-    pub(crate) fn around_one(
-        &mut self,
-        variation: f64,
-        dependence: f64,
-        random: &mut Xoshiro256PlusPlus,
-    ) -> f64 {
-        let new: f64 = Normal::new(0.0, variation).unwrap().sample(random);
-        let next = match self.0 {
-            Some(last) => dependence * last + (1.0 - dependence * dependence).sqrt() * new,
-            None => new,
-        };
-        self.0 = Some(next);
-        (1.0 + next).max(0.05)
-    }
-}
-
 /// How often series without a knee are said to have one, by length.
-pub(crate) fn false_knees(lengths: &[usize], seeds: Range<u64>) -> Vec<(&'static str, Vec<u64>)> {
-    let count = |plain: Plain, length: usize| {
-        seeds.clone().filter(|seed| !knees(&plain.series(length, *seed)).is_empty()).count() as u64
+pub(crate) fn false_knees(lengths: &[usize]) -> Vec<(&'static str, Vec<u64>)> {
+    let count = |plain: Plain, length: &usize| {
+        SEEDS.filter(|seed| !knees(&plain.series(*length, *seed)).is_empty()).count() as u64
     };
     Plain::ALL
         .iter()
-        .map(|(plain, name)| (*name, lengths.iter().map(|length| count(*plain, *length)).collect()))
+        .map(|(plain, name)| (*name, lengths.iter().map(|length| count(*plain, length)).collect()))
         .collect()
+}
+
+pub(crate) fn false_knees_head() -> String {
+    let lengths = LENGTHS.map(|length| format!("n = {length}")).join(" | ");
+    format!("| no knee | {lengths} |\n|---|{}\n", "---|".repeat(LENGTHS.len()))
+}
+
+/// The row of a shape, which begins the same for fewer lengths.
+pub(crate) fn false_knees_row(name: &str, counts: &[u64]) -> String {
+    let cells: Vec<String> = counts.iter().map(|count| percent(*count, SERIES)).collect();
+    format!("| {name} | {} |", cells.join(" | "))
 }
 
 /// Series with knees.
@@ -172,39 +166,111 @@ pub(crate) struct Found {
     pub(crate) misplaced: u64,
     pub(crate) too_few: u64,
     pub(crate) too_many: u64,
-    /// Knees, in series with as many as there are, whose place lies within the interval that is given.
+    /// Knees of the first two kinds, and those whose place lies within the interval that is given.
+    pub(crate) knees: u64,
     pub(crate) placed: u64,
 }
 
 impl Found {
-    fn add(&mut self, found: &[Knee], places: &[usize]) {
-        match found.len().cmp(&places.len()) {
-            std::cmp::Ordering::Less => self.too_few += 1,
-            std::cmp::Ordering::Greater => self.too_many += 1,
-            std::cmp::Ordering::Equal => {}
-        }
-    }
-
-    fn add_places(&mut self, found: &[Knee], places: &[usize], count: usize) {
-        if found.len() != places.len() {
-            return;
-        }
+    fn add(&mut self, found: &[Knee], places: &[usize], count: usize) {
         let tolerance = (count / 50).max(1);
-        let near = found.iter().zip(places).all(|(knee, place)| knee.at.abs_diff(*place) <= tolerance);
-        *(if near { &mut self.found } else { &mut self.misplaced }) += 1;
+        let is_near = |(knee, place): (&Knee, &usize)| knee.at.abs_diff(*place) <= tolerance;
         let holds = |(knee, place): (&Knee, &usize)| (knee.at_low..=knee.at_high).contains(place);
-        self.placed += found.iter().zip(places).filter(|pair| holds(*pair)).count() as u64;
+        match found.len().cmp(&places.len()) {
+            Ordering::Less => self.too_few += 1,
+            Ordering::Greater => self.too_many += 1,
+            Ordering::Equal => {
+                let near = found.iter().zip(places).all(is_near);
+                *(if near { &mut self.found } else { &mut self.misplaced }) += 1;
+                self.knees += places.len() as u64;
+                self.placed += found.iter().zip(places).filter(|pair| holds(*pair)).count() as u64;
+            }
+        }
     }
 }
 
-/// What becomes of series with so many knees.
-pub(crate) fn found(stepped: Stepped, length: usize, seeds: Range<u64>) -> Found {
+/// Series with so many knees, by ratio of the levels.
+pub(crate) struct StepRow {
+    pub(crate) knees: usize,
+    pub(crate) variation: f64,
+    pub(crate) length: usize,
+    pub(crate) found: [Found; RATIOS.len()],
+}
+
+pub(crate) fn steps(lengths: &[usize]) -> Vec<StepRow> {
+    let mut rows = Vec::new();
+    for knees in [1, 2] {
+        for variation in VARIATIONS {
+            for length in lengths {
+                let found = RATIOS.map(|ratio| found(Stepped { knees, ratio, variation }, *length));
+                rows.push(StepRow { knees, variation, length: *length, found });
+            }
+        }
+    }
+    rows
+}
+
+fn found(stepped: Stepped, length: usize) -> Found {
     let mut answers = Found::default();
-    for seed in seeds {
+    for seed in SEEDS {
         let (series, places) = stepped.series(length, seed);
-        let found = knees(&series);
-        answers.add(&found, &places);
-        answers.add_places(&found, &places, length);
+        answers.add(&knees(&series), &places, length);
     }
     answers
+}
+
+pub(crate) fn steps_head() -> String {
+    let ratios = RATIOS.map(|ratio| format!("ratio {ratio}")).join(" | ");
+    format!("| knees | n | {ratios} | place held |\n|---|---|{}---|\n", "---|".repeat(RATIOS.len()))
+}
+
+pub(crate) fn steps_row(row: &StepRow) -> String {
+    let cells = row.found.map(|of| {
+        [of.found, of.misplaced, of.too_few, of.too_many].map(|count| percent(count, SERIES)).join(" / ")
+    });
+    let sum = |of: fn(&Found) -> u64| row.found.iter().map(of).sum::<u64>();
+    format!(
+        "| {}, {} % | {} | {} | {} |",
+        row.knees,
+        row.variation * 100.0,
+        row.length,
+        cells.join(" | "),
+        percent(sum(|of| of.placed), sum(|of| of.knees))
+    )
+}
+
+/// Standard deviations around the zones, in percent.
+const ZONE_NOISE: [f64; 6] = [0.0, 0.25, 0.5, 1.0, 2.0, 3.0];
+
+/// Sixteen falling zones: how often all of them are found, or one slope, or something else.
+pub(crate) fn sixteen_zones(lengths: &[usize]) -> String {
+    let mut out = String::new();
+    for length in lengths {
+        for noise in ZONE_NOISE {
+            let mut counts = [0; 3];
+            for seed in SEEDS {
+                let values = zoned(*length, noise / 100.0, seed);
+                counts[match zones(&values).len() {
+                    16 => 0,
+                    1 => 1,
+                    _ => 2,
+                }] += 1;
+            }
+            let cells = counts.map(|count| percent(count, SERIES)).join(" | ");
+            writeln!(out, "| {noise} % | {length} | {cells} |").expect("a string takes text");
+        }
+    }
+    out
+}
+
+pub(crate) fn zones_head() -> String {
+    "| noise | n | 16 zones | one slope | other |\n|---|---|---|---|---|\n".to_owned()
+}
+
+/// Sixteen zones of equal length, from 100 down to half of it.
+fn zoned(count: usize, variation: f64, seed: u64) -> Vec<f64> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut noise = Noise::default();
+    let level = |index: usize| 100.0 - 50.0 * (index * 16 / count) as f64 / 15.0;
+    (0..count).map(|index| level(index) * noise.around_one(variation, 0.0, &mut random)).collect()
 }

@@ -2,14 +2,45 @@
 //! `cargo run --release -p likenew-stats --example error_rates`.
 
 mod counts;
+mod intervals;
+mod knees;
 mod series;
+mod stalls;
+mod steady;
 mod tables;
 
+use std::thread;
+
+/// The tables, in the order of the page.
+const TABLES: [fn() -> String; 11] = [
+    || tables::coverage(&counts::coverage()),
+    || intervals::windows_head() + &intervals::windows_rows(&[10, 20, 50, 200, 1000]),
+    intervals::ratios,
+    intervals::counted,
+    || intervals::stopping_head() + &intervals::stopping_rows(&intervals::GOALS),
+    || tables::one_level(&counts::one_level()),
+    || tables::two_levels(&counts::two_levels()),
+    || {
+        let rows = knees::false_knees(&knees::LENGTHS);
+        let rows = rows.iter().map(|(name, counts)| knees::false_knees_row(name, counts) + "\n");
+        knees::false_knees_head()
+            + &rows.collect::<String>()
+            + "\n"
+            + &knees::zones_head()
+            + &knees::sixteen_zones(&[240, 960])
+    },
+    || {
+        let rows = knees::steps(&knees::LENGTHS);
+        knees::steps_head() + &rows.iter().map(|row| knees::steps_row(row) + "\n").collect::<String>()
+    },
+    steady::table,
+    || stalls::head() + &stalls::Stalling::ALL.map(stalls::rows).concat(),
+];
+
 fn main() {
-    print!(
-        "{}\n{}\n{}",
-        tables::one_level(&counts::one_level()),
-        tables::two_levels(&counts::two_levels()),
-        tables::coverage(&counts::coverage())
-    );
+    // Counted side by side, printed in order.
+    let counting = TABLES.map(thread::spawn);
+    for table in counting {
+        println!("{}", table.join().expect("a table can be counted"));
+    }
 }

@@ -109,3 +109,25 @@ pub(crate) fn of_known_mean(skewed: bool, count: usize, seed: u64) -> Vec<f64> {
 fn around_one(variation: f64, random: &mut Xoshiro256PlusPlus) -> f64 {
     Normal::new(1.0, variation).unwrap().sample(random).max(0.05)
 }
+
+/// Normal noise that remembers.
+#[derive(Default)]
+pub(crate) struct Noise(Option<f64>);
+
+impl Noise {
+    /// The next value, with a mean of 1 and this coefficient of variation.
+    pub(crate) fn around_one(
+        &mut self,
+        variation: f64,
+        dependence: f64,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> f64 {
+        let new: f64 = Normal::new(0.0, variation).unwrap().sample(random);
+        let next = match self.0 {
+            Some(last) => dependence * last + (1.0 - dependence * dependence).sqrt() * new,
+            None => new,
+        };
+        self.0 = Some(next);
+        (1.0 + next).max(0.05)
+    }
+}

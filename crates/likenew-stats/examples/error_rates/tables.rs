@@ -41,6 +41,6 @@ pub(crate) fn coverage(rows: &[Coverage]) -> String {
     out
 }
 
-fn percent(count: u64, all: u64) -> String {
+pub(crate) fn percent(count: u64, all: u64) -> String {
     format!("{:.1}", 100.0 * count as f64 / all as f64)
 }

@@ -1,0 +1,15 @@
+//! What `likenew judge` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Output;
+
+#[derive(Debug, Args)]
+pub(crate) struct Judge {
+    /// The folder of an earlier run
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

@@ -1,0 +1,90 @@
+//! `likenew age`.
+
+use likenew_core::plan::Plan;
+use likenew_core::units::amount;
+use likenew_procedures::age::{AgeOptions, FILE_BYTES, Recipe, SPAN_STEP};
+
+use crate::aim::Aim;
+use crate::arguments::{Age, Switch};
+use crate::exit::{Exit, Failure};
+use crate::measure::{measure, options, print_plan};
+
+const SPAN_USUAL: u64 = 8 << 30;
+/// Of the space, so that measuring a new drive does not age it.
+const SPAN_PART: u64 = 4;
+/// A folder is filled with about so many files; every one of them is held open …
+const FILES_USUAL: u64 = 1000;
+const FILE_STEP: u64 = 1 << 20;
+/// … and so are small ones.
+const SMALL_FILES_USUAL: u64 = 16_384;
+
+pub(crate) fn run(command: Age) -> Result<Exit, Failure> {
+    let mut aim = Aim::take(&command.on.target, &command.how)?;
+    aim.refuse_writing()?;
+    aim.clear_leftover(&command.how)?;
+    let plan = plan(&command, &aim)?;
+    if command.on.plan {
+        return print_plan(&plan);
+    }
+    measure(plan, &aim, &command.how)
+}
+
+fn plan(command: &Age, aim: &Aim) -> Result<Plan, Failure> {
+    let usable = aim.usable_bytes()?;
+    let (space, file_size) = space(command, aim, usable)?;
+    let options = options(&AgeOptions {
+        recipe: command.recipe,
+        bytes: command.bytes,
+        space,
+        file_size,
+        span: span(command.span, space.unwrap_or(usable))?,
+        time: command.time,
+        depth: command.depth,
+        passes: command.passes,
+        rest: command.rest,
+        trim: command.trim == Switch::On,
+        data: command.data,
+    });
+    let target = Some(command.on.target.clone());
+    Ok(Plan { schema: 1, procedure: "age".into(), target, seed: command.on.seed, options })
+}
+
+/// The space that is aged and the files that it consists of; only a folder's has to be said.
+fn space(command: &Age, aim: &Aim, usable: u64) -> Result<(Option<u64>, u64), Failure> {
+    let usual = AgeOptions::default().file_size;
+    if !aim.is_folder() {
+        return Ok((command.space, usual));
+    }
+    let small = u64::from(FILE_BYTES);
+    let (space, file_size) = match command.recipe {
+        Recipe::Churn => (command.space.unwrap_or(usable.min(SMALL_FILES_USUAL * small)), small),
+        Recipe::Fill | Recipe::Overwrite => {
+            let space = command.space.unwrap_or(usable);
+            let each = space / FILES_USUAL;
+            (space, (each - each % FILE_STEP).max(FILE_STEP))
+        }
+    };
+    if space < file_size {
+        return Err(too_little(space));
+    }
+    // Small files have a size of their own, and the plan needs none.
+    let said = if command.recipe == Recipe::Churn { usual } else { file_size };
+    Ok((Some(space - space % file_size), said))
+}
+
+/// What was asked for; as usual otherwise, or less where the space is small.
+fn span(asked: Option<u64>, space: u64) -> Result<u64, Failure> {
+    if let Some(span) = asked {
+        return Ok(span);
+    }
+    let most = space / SPAN_PART;
+    match SPAN_USUAL.min(most - most % SPAN_STEP) {
+        0 => Err(too_little(space)),
+        span => Ok(span),
+    }
+}
+
+fn too_little(space: u64) -> Failure {
+    let least = amount(SPAN_STEP * SPAN_PART);
+    Failure::Usage(format!("{} are too little to age: at least {least} are needed", amount(space)))
+}

@@ -1,0 +1,134 @@
+//! `likenew data`.
+
+use likenew_core::plan::Plan;
+use likenew_core::units::{Nanos, amount};
+use likenew_procedures::data::files::FileScan;
+use likenew_procedures::data::{DataOptions, PART_MIN, Test};
+use likenew_procedures::pattern::Pattern;
+use likenew_real::scan::Request;
+
+use crate::aim::Aim;
+use crate::arguments::Data;
+use crate::exit::{Exit, Failure};
+use crate::measure::{measure, options, print_plan};
+use crate::scanning::look_through;
+
+const SPAN_USUAL: u64 = 1 << 30;
+/// A sample of less says nothing, and one of more takes longer than anybody waits.
+const SAMPLE_MIN: u64 = 1 << 20;
+const SAMPLE_MAX: u64 = 64 << 30;
+
+pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
+    let mut aim = Aim::take(&command.on.target, &command.how)?;
+    if !command.scan_only {
+        aim.refuse_writing()?;
+    }
+    aim.clear_leftover(&command.how)?;
+    let mut options = measurement(&command, &aim)?;
+    if !command.files.is_empty() {
+        let Some(files) = files(&command)? else {
+            anstream::eprintln!("Stopped before anything was measured.");
+            return Ok(Exit::Interrupted);
+        };
+        options.files = Some(files);
+    }
+    let plan = plan(&command, &options);
+    if command.on.plan {
+        return print_plan(&plan);
+    }
+    measure(plan, &aim, &command.how)
+}
+
+fn plan(command: &Data, settings: &DataOptions) -> Plan {
+    let target = Some(command.on.target.clone());
+    Plan { schema: 1, procedure: "data".into(), target, seed: command.on.seed, options: options(settings) }
+}
+
+fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
+    let Data { sample, scan_time, .. } = *command;
+    if !(SAMPLE_MIN..=SAMPLE_MAX).contains(&sample) {
+        return Err(Failure::Usage(format!("--sample {} is not in 1MiB..64GiB", amount(sample))));
+    }
+    if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&scan_time) {
+        return Err(Failure::Usage(format!("--scan-time {scan_time} is not in 1ms..24h")));
+    }
+    look_through(&Request {
+        folders: command.files.clone(),
+        sample_bytes: sample,
+        time: scan_time,
+        cross: command.cross_file_systems,
+        seed: command.on.seed,
+    })
+}
+
+fn measurement(command: &Data, aim: &Aim) -> Result<DataOptions, Failure> {
+    let (read, write) = advertised(aim)?;
+    let mut options = DataOptions {
+        steps: command.steps,
+        ops: command.op.clone(),
+        tests: tests(command)?,
+        span: SPAN_USUAL,
+        passes: command.passes,
+        time: command.time,
+        interval: command.interval,
+        advertised_read_bytes_per_s: command.advertised_read.or(read),
+        advertised_write_bytes_per_s: command.advertised_write.or(write),
+        files: None,
+    };
+    if command.scan_only {
+        options.steps = 0;
+    } else {
+        options.span = span(command, aim, &options.tests)?;
+    }
+    Ok(options)
+}
+
+/// Each pattern with what was said for it: one value is for all, several are for each in order.
+fn tests(command: &Data) -> Result<Vec<Test>, Failure> {
+    let Data { pattern, block, depth, .. } = command;
+    let fits = |count: usize, flag: &str| match count {
+        0 | 1 => Ok(()),
+        count if count == pattern.len() => Ok(()),
+        count => Err(Failure::Usage(format!(
+            "--{flag} has {count} values for {} patterns: give one for all, or one for each",
+            pattern.len()
+        ))),
+    };
+    fits(block.len(), "block")?;
+    fits(depth.len(), "depth")?;
+    let test = |(index, pattern): (usize, &Pattern)| {
+        let usual = Test::usual(*pattern);
+        Test {
+            pattern: *pattern,
+            block: block.get(index).or(block.first()).copied().unwrap_or(usual.block),
+            depth: depth.get(index).or(depth.first()).copied().unwrap_or(usual.depth),
+        }
+    };
+    Ok(pattern.iter().enumerate().map(test).collect())
+}
+
+/// What was asked for; as usual otherwise, or what there is where there is less.
+fn span(command: &Data, aim: &Aim, tests: &[Test]) -> Result<u64, Failure> {
+    if let Some(span) = command.span {
+        return Ok(span);
+    }
+    let usable = aim.usable_bytes()?;
+    let block = tests.iter().map(|test| test.block).fold(PART_MIN, u64::max);
+    let least = u64::from(command.steps).saturating_mul(block);
+    if usable < least {
+        return Err(Failure::Usage(format!(
+            "{} are too little for {} steps: at least {} are needed, so give fewer --steps",
+            amount(usable),
+            command.steps,
+            amount(least)
+        )));
+    }
+    Ok(SPAN_USUAL.max(least).min(usable))
+}
+
+/// What the maker of a simulated drive says of sequential reads and writes, in bytes a second.
+fn advertised(aim: &Aim) -> Result<(Option<u64>, Option<u64>), Failure> {
+    Ok(aim.model()?.map_or((None, None), |model| {
+        (model.advertised.read_bytes_per_s, model.advertised.write_bytes_per_s)
+    }))
+}

@@ -1,0 +1,76 @@
+//! `likenew surface`.
+
+use likenew_core::plan::Plan;
+use likenew_core::units::amount;
+use likenew_procedures::surface::SurfaceOptions;
+
+use crate::aim::Aim;
+use crate::arguments::Surface;
+use crate::exit::{Exit, Failure};
+use crate::measure::{measure, options, print_plan};
+
+/// A folder's own files take so much, where nothing else is said and there is so much room.
+const SPAN_OF_FOLDER: u64 = 1 << 30;
+/// The span of a folder is a multiple of this, so that I/Os divide it.
+const SPAN_STEP: u64 = 1 << 20;
+const BYTES_USUAL: u64 = 8 << 20;
+const POINTS_USUAL: u64 = 100;
+/// Where there is little, each point has this many I/Os, so that its speed says something.
+const IOS_LEAST: u64 = 4;
+
+pub(crate) fn run(command: Surface) -> Result<Exit, Failure> {
+    let mut aim = Aim::take(&command.on.target, &command.how)?;
+    if command.op.writes() {
+        aim.refuse_writing()?;
+    }
+    aim.clear_leftover(&command.how)?;
+    let plan = plan(&command, &aim)?;
+    if command.on.plan {
+        return print_plan(&plan);
+    }
+    measure(plan, &aim, &command.how)
+}
+
+fn plan(command: &Surface, aim: &Aim) -> Result<Plan, Failure> {
+    let usable = aim.usable_bytes()?;
+    let span = match command.span {
+        None if aim.is_folder() => Some(SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP)),
+        span => span,
+    };
+    let (points, bytes) = points(command, span.unwrap_or(usable))?;
+    let options = options(&SurfaceOptions {
+        op: command.op,
+        points,
+        bytes,
+        block: command.block,
+        depth: command.depth,
+        whole: command.whole,
+        span,
+        probes: command.probes,
+        probe_block: command.probe_block,
+        burst: command.burst,
+        retests: command.retests,
+        time: command.time,
+        data: command.data,
+    });
+    let target = Some(command.on.target.clone());
+    Ok(Plan { schema: 1, procedure: "surface".into(), target, seed: command.on.seed, options })
+}
+
+/// How many points of how many bytes: as asked for; as usual otherwise, or as many as fit where there is less.
+fn points(command: &Surface, span: u64) -> Result<(u32, u64), Failure> {
+    let block = command.block.max(1);
+    let fit = span / command.bytes.unwrap_or(block.saturating_mul(IOS_LEAST)).max(1);
+    let usual = u32::try_from(fit.clamp(2, POINTS_USUAL)).expect("it is at most the usual number");
+    let points = command.points.unwrap_or(usual);
+    let most = (span / u64::from(points.max(1))).min(BYTES_USUAL.max(block));
+    let bytes = command.bytes.unwrap_or(most - most % block);
+    if bytes == 0 && command.bytes.is_none() {
+        return Err(Failure::Usage(format!(
+            "{points} points of {} each are more than the {} there are: give fewer --points or a smaller --block",
+            amount(block),
+            amount(span)
+        )));
+    }
+    Ok((points, bytes))
+}

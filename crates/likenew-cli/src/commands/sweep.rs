@@ -1,0 +1,78 @@
+//! `likenew sweep`.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::plan::Plan;
+use likenew_core::units::amount;
+use likenew_procedures::sweep::{SPAN_STEP, SweepOptions};
+
+use crate::aim::Aim;
+use crate::arguments::Sweep;
+use crate::doublings::values;
+use crate::exit::{Exit, Failure};
+use crate::measure::{measure, options, print_plan};
+
+pub(crate) fn run(command: Sweep) -> Result<Exit, Failure> {
+    let mut aim = Aim::take(&command.on.target, &command.how)?;
+    aim.clear_leftover(&command.how)?;
+    let plan = plan(&command, &aim)?;
+    if command.on.plan {
+        return print_plan(&plan);
+    }
+    measure(plan, &aim, &command.how)
+}
+
+fn plan(command: &Sweep, aim: &Aim) -> Result<Plan, Failure> {
+    let preset = command.profile.options();
+    let options = options(&SweepOptions {
+        ops: ops(&command.op, preset.ops, aim)?,
+        patterns: given(&command.pattern, preset.patterns),
+        blocks: values(&command.block, preset.blocks),
+        depths: values(&command.depth, preset.depths),
+        data: given(&command.data, preset.data),
+        span: span(command.span, preset.span, aim)?,
+        time: command.time.unwrap_or(preset.time),
+        bytes: command.bytes.unwrap_or(preset.bytes),
+        passes: command.passes.unwrap_or(preset.passes),
+        precise: command.precise,
+        passes_max: command.passes_max.unwrap_or(preset.passes_max),
+        order: command.order.unwrap_or(preset.order),
+    });
+    let target = Some(command.on.target.clone());
+    Ok(Plan { schema: 1, procedure: "sweep".into(), target, seed: command.on.seed, options })
+}
+
+fn given<T: Clone>(asked: &[T], otherwise: Vec<T>) -> Vec<T> {
+    if asked.is_empty() { otherwise } else { asked.to_vec() }
+}
+
+/// What was asked for; as the profile says otherwise, or only reads where nothing may be written.
+fn ops(asked: &[Mix], usual: Vec<Mix>, aim: &Aim) -> Result<Vec<Mix>, Failure> {
+    if asked.iter().any(|op| op.writes()) {
+        aim.refuse_writing()?;
+    }
+    Ok(match asked {
+        [] if aim.is_writable() => usual,
+        [] => {
+            anstream::eprintln!("Only reading: this target is not ours to write to.");
+            vec![Mix::Only(Op::Read)]
+        }
+        asked => asked.to_vec(),
+    })
+}
+
+/// What was asked for; as the profile says otherwise, or what there is where there is less.
+fn span(asked: Option<u64>, usual: u64, aim: &Aim) -> Result<u64, Failure> {
+    if let Some(span) = asked {
+        return Ok(span);
+    }
+    let usable = aim.usable_bytes()?;
+    let span = usual.min(usable - usable % SPAN_STEP);
+    if span == 0 {
+        let (there, least) = (amount(usable), amount(SPAN_STEP));
+        return Err(Failure::Usage(format!(
+            "{there} are too little to measure: at least {least} are needed"
+        )));
+    }
+    Ok(span)
+}

@@ -1,0 +1,71 @@
+//! Looks through a user's folders, with a line that says how far it is, and makes it a part of a plan.
+
+use std::ops::ControlFlow;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use likenew_core::units::amount;
+use likenew_procedures::data::files::{FileScan, FileType};
+use likenew_real::scan::{GroupScan, NoScan, Progress, Refusals, Request, Scan, scan};
+
+use crate::exit::Failure;
+use crate::interrupt;
+
+/// What the files in these folders are; nothing when somebody asked to stop.
+pub(crate) fn look_through(request: &Request) -> Result<Option<FileScan>, Failure> {
+    interrupt::listen()?;
+    let bar = ProgressBar::new_spinner();
+    let style = "{spinner} {elapsed} gone  {msg}";
+    bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
+    let mut watch = |progress: Progress| {
+        bar.set_message(said(&progress));
+        bar.tick();
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let found = scan(request, &mut watch);
+    bar.finish_and_clear();
+    match found {
+        Ok(found) => {
+            name(&found.refusals);
+            as_options(found).map(Some)
+        }
+        Err(NoScan::Interrupted) => Ok(None),
+        Err(NoScan::Fault(fault)) => Err(fault.into()),
+    }
+}
+
+fn said(progress: &Progress) -> String {
+    let Progress { files, bytes, sampled_bytes, sample_bytes } = *progress;
+    let seen = format!("{files} files, {}", amount(bytes));
+    match sample_bytes {
+        Some(all) => format!("{seen}; looking into them: {} of {}", amount(sampled_bytes), amount(all)),
+        None => seen,
+    }
+}
+
+/// Names are for whoever sits at the terminal; neither plan nor report keeps them.
+fn name(refusals: &Refusals) {
+    for (path, kind) in &refusals.named {
+        anstream::eprintln!("Could not read {}: {kind}.", path.display());
+    }
+    let more = refusals.count - refusals.named.len() as u64;
+    if more > 0 {
+        anstream::eprintln!("Nor could {more} more be read.");
+    }
+}
+
+fn as_options(found: Scan) -> Result<FileScan, Failure> {
+    let Scan { groups, refusals, other_file_systems, out_of_time } = found;
+    if groups.iter().all(|group| group.bytes == 0) {
+        return Err(Failure::Usage(
+            "there is nothing in those files, or no file at all: give a folder that holds some".into(),
+        ));
+    }
+    let of = |group: &GroupScan| {
+        let (in_units, zipped): (Vec<f64>, Vec<f64>) =
+            group.pieces.iter().map(|piece| (piece.in_units, piece.zipped)).unzip();
+        let GroupScan { files, bytes, sampled_bytes, .. } = *group;
+        FileType::of_pieces(group.group.name(), files, bytes, sampled_bytes, &in_units, &zipped)
+    };
+    let types = groups.iter().map(of).collect();
+    Ok(FileScan { unreadable: refusals.count, other_file_systems, out_of_time, types })
+}

@@ -1,0 +1,130 @@
+//! Plans to fio and its results back, as a user does it.
+
+use std::process::Command;
+
+use crate::support::Sandbox;
+
+const PLAN: &str = r#"
+procedure = "run"
+seed = 1
+[options]
+file_size = "8MiB"
+[[options.workload]]
+name = "reads #1"
+until = { ops = 500 }
+[[options.workload.stream]]
+op = "read"
+size = "4KiB"
+place.uniform = "whole"
+pace.closed.depth = 4
+[[options.workload]]
+name = "writes"
+lanes = 2
+until = { bytes = "8MiB" }
+[[options.workload.stream]]
+op = "write"
+size = "64KiB"
+place.forward = "whole"
+pace.closed.depth = 2
+"#;
+
+/// A folder on a real disk: tmpfs takes no unbuffered I/O on some kernels.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn fio(folder: &std::path::Path, jobs: &str) -> String {
+    std::fs::write(folder.join("jobs.fio"), jobs).unwrap();
+    let mut fio = Command::new("fio");
+    fio.current_dir(folder).args(["--output-format=json+", "jobs.fio"]);
+    let out = fio.output().expect("fio is installed: cargo xtask ci does that");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).unwrap();
+    std::fs::write(folder.join("result.json"), &text).unwrap();
+    text
+}
+
+#[test]
+fn a_plan_measured_by_both_stands_side_by_side() {
+    let (sandbox, folder) = (Sandbox::new(), folder());
+    std::fs::write(sandbox.work().join("plan.toml"), PLAN).unwrap();
+    let target = folder.path().to_str().unwrap();
+    let jobs = sandbox.run(&["run", "plan.toml", target, "--export", "fio"]).code(0).stdout();
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "an export leaves nothing behind");
+    fio(folder.path(), &jobs);
+    let result = folder.path().join("result.json");
+    let result = result.to_str().unwrap();
+    let imported = sandbox.run(&["import", "fio", result, "--json", "-"]).code(0).json();
+    let ours = sandbox.run(&["run", "plan.toml", target, "--json", "-"]).code(0).json();
+    let rows = |document: &serde_json::Value| -> Vec<serde_json::Value> {
+        let rows = document["tables"]["workloads"].as_array().unwrap().iter();
+        let counts = rows.filter(|row| row["workload"] != "prepare").map(|row| {
+            ["workload", "stream", "op", "ios", "bytes", "errors"].map(|key| row[key].clone()).to_vec().into()
+        });
+        counts.collect()
+    };
+    assert_eq!(rows(&imported), rows(&ours));
+    assert_eq!(rows(&ours).len(), 2);
+    let caveats = imported["target"]["caveats"].to_string();
+    assert!(caveats.contains("measured by fio"), "{caveats}");
+    assert!(imported["series"].as_object().unwrap().is_empty(), "no course of time is known");
+    let runs = sandbox.runs();
+    let runs: Vec<&str> = runs.iter().map(|run| run.to_str().unwrap()).collect();
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    let report = sandbox.run(&["report", runs[0], runs[1]]);
+    report.code(0).says("reads #1").says("B ÷ A");
+    for run in runs {
+        sandbox.run(&["judge", run]).code(0).says("\"writes\" ran at");
+    }
+}
+
+#[test]
+fn a_bench_that_fio_ran_is_judged_as_a_bench() {
+    let (sandbox, folder) = (Sandbox::new(), folder());
+    let target = folder.path().to_str().unwrap();
+    let bench = ["bench", target, "--span", "8MiB", "--passes", "2", "--time", "200ms", "--profile", "real"];
+    let plan = sandbox.run(&[&bench[..], &["--plan"]].concat()).code(0).stdout();
+    std::fs::write(sandbox.work().join("plan.toml"), plan).unwrap();
+    let jobs = sandbox.run(&[&bench[..], &["--export", "fio"]].concat()).code(0).stdout();
+    fio(folder.path(), &jobs);
+    let result = folder.path().join("result.json");
+    let import = ["import", "fio", result.to_str().unwrap(), "my disk", "--plan", "plan.toml", "--json", "-"];
+    let document = sandbox.run(&import).code(0).json();
+    assert_eq!(document["target"]["name"], "my disk");
+    let results = document["tables"]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 4, "{results:?}");
+    assert!(
+        results
+            .iter()
+            .all(|row| row["bytes_per_s"].as_f64().unwrap() > 0.0 && row["latency_ns_p99"].is_u64())
+    );
+    let schema =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/report.schema.json"))
+            .unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let other = sandbox.run(&["import", "fio", result.to_str().unwrap(), "--plan", "other.toml"]);
+    other.code(1).says("could not read the plan other.toml");
+    std::fs::write(sandbox.work().join("other.toml"), PLAN).unwrap();
+    let other = sandbox.run(&["import", "fio", result.to_str().unwrap(), "--plan", "other.toml"]);
+    other.code(2).says("fio ran no \"reads #1\"");
+}
+
+#[test]
+fn what_can_not_be_imported_or_exported_is_said() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work().join("page.html"), "<html>").unwrap();
+    std::fs::write(sandbox.work().join("bytes"), [0xff, 0xfe]).unwrap();
+    sandbox.run(&["import", "fio", "page.html"]).code(2).says("page.html was not imported: it holds no JSON");
+    sandbox.run(&["import", "fio", "bytes"]).code(2).says("it is not text");
+    sandbox.run(&["import", "fio", "-"]).code(2).says("standard input was not imported");
+    sandbox.run(&["import", "fio", "missing"]).code(1).says("could not read missing");
+    sandbox.run(&["bench", "sim:tiny-flash", "--export", "iometer"]).code(2).says("fio");
+    let jobs = sandbox.run(&["fill", "sim:tiny-flash", "--files", "3", "--export", "fio"]).code(0).stdout();
+    assert!(
+        jobs.contains("\nfilename=${LIKENEW_FILE}\n") && jobs.matches("stonewall=1").count() >= 3,
+        "{jobs}"
+    );
+    assert!(sandbox.runs().is_empty(), "nothing was measured");
+}

@@ -1,0 +1,275 @@
+//! One stream of a workload as a section of a job file.
+
+mod bound;
+mod pace;
+
+use std::fmt;
+use std::ops::Range;
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::size::Size;
+use likenew_core::target::Geometry;
+use likenew_core::workload::{Stream, Workload};
+
+use super::ExportError;
+use crate::job_name::{NAME_BYTES_MAX, Part, encode};
+
+/// fio takes no more lengths than this in one `bssplit`.
+const LENGTHS_MAX: usize = 64;
+
+/// A section: its name, comments that say where it only comes near, and its options in order.
+pub(super) struct Section {
+    name: String,
+    comments: Vec<String>,
+    options: Vec<(&'static str, String)>,
+}
+
+impl Section {
+    /// The sections of the workload with this number; those of its streams run side by side.
+    pub(super) fn of(
+        workload: &Workload,
+        number: usize,
+        geometry: &Geometry,
+        is_device: bool,
+    ) -> Result<Vec<Self>, ExportError> {
+        if encode(&workload.name).len() > NAME_BYTES_MAX {
+            return Err(unsayable(workload, format!("its name is longer than {NAME_BYTES_MAX} bytes")));
+        }
+        if workload.streams.is_empty() {
+            return Ok(vec![Self::rest(workload, number)]);
+        }
+        let streams = workload.streams.iter().enumerate();
+        streams
+            .map(|(index, stream)| {
+                let mut section = Self::new(workload, Part { workload: number, stream: index + 1 });
+                if index == 0 {
+                    section.set("stonewall", 1);
+                }
+                section.stream(workload, stream, geometry, is_device)?;
+                section.seed(workload, index);
+                Ok(section)
+            })
+            .collect()
+    }
+
+    fn new(workload: &Workload, part: Part) -> Self {
+        let mut section = Self { name: encode(&workload.name), comments: Vec::new(), options: Vec::new() };
+        section.set("description", part.describe());
+        section
+    }
+
+    /// fio's startdelay counts from when fio was started and not from the end of the job before, so that a rest is a job
+    /// that reads nothing from nowhere, once a second.
+    fn rest(workload: &Workload, number: usize) -> Self {
+        let mut section = Self::new(workload, Part { workload: number, stream: 0 });
+        section.set("stonewall", 1);
+        section.set("ioengine", "null");
+        section.set("rw", "read");
+        section.set("bs", 4096);
+        section.set("size", 4096);
+        section.set("rate_iops", 1);
+        let span = workload.until.elapsed.expect("a rest is checked to have an end");
+        section.set("time_based", 1);
+        section.set("runtime", bound::duration(span));
+        section
+    }
+
+    fn set(&mut self, option: &'static str, value: impl ToString) {
+        self.options.push((option, value.to_string()));
+    }
+
+    fn comment(&mut self, text: impl Into<String>) {
+        self.comments.push(text.into());
+    }
+
+    fn stream(
+        &mut self,
+        workload: &Workload,
+        stream: &Stream,
+        geometry: &Geometry,
+        is_device: bool,
+    ) -> Result<(), ExportError> {
+        self.operation(workload, stream, is_device)?;
+        self.length(workload, stream)?;
+        self.place(workload, stream, geometry)?;
+        self.data(stream);
+        self.pace(workload, stream)?;
+        if workload.lanes > 1 {
+            self.set("numjobs", workload.lanes);
+            // Grouping joins all jobs between two stonewalls, so that streams side by side stay apart without it.
+            if workload.streams.len() == 1 {
+                self.set("group_reporting", 1);
+            }
+        }
+        self.until(workload, stream)
+    }
+
+    fn operation(
+        &mut self,
+        workload: &Workload,
+        stream: &Stream,
+        is_device: bool,
+    ) -> Result<(), ExportError> {
+        let random = !is_forward(stream);
+        let word = match (stream.op, random) {
+            (Mix::Only(Op::Read), false) => "read",
+            (Mix::Only(Op::Read), true) => "randread",
+            (Mix::Only(Op::Write), false) => "write",
+            (Mix::Only(Op::Write), true) => "randwrite",
+            (Mix::Reads(_), false) => "rw",
+            (Mix::Reads(_), true) => "randrw",
+            (Mix::Only(Op::Trim), _) if !is_device => {
+                return Err(unsayable(workload, "fio trims block devices only, and this is a file"));
+            }
+            (Mix::Only(Op::Trim), false) => "trim",
+            (Mix::Only(Op::Trim), true) => "randtrim",
+            (Mix::Only(Op::Flush), _) => {
+                return Err(unsayable(workload, "fio flushes between writes only and has no job of flushes"));
+            }
+        };
+        self.set("rw", word);
+        if let Mix::Reads(percent) = stream.op {
+            self.set("rwmixread", percent);
+        }
+        if stream.op == Mix::Only(Op::Trim) {
+            self.comment("fio trims block devices only");
+        }
+        Ok(())
+    }
+
+    fn length(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+        let choices = stream.size.choices();
+        if let [(bytes, _)] = choices {
+            self.set("bs", bytes);
+            return Ok(());
+        }
+        if choices.len() > LENGTHS_MAX {
+            return Err(unsayable(workload, format!("fio mixes at most {LENGTHS_MAX} lengths of I/O")));
+        }
+        let (percents, exact) = percents(&stream.size);
+        if percents.contains(&0) {
+            let missing = "fio knows whole percents, and one of its lengths is rarer than that";
+            return Err(unsayable(workload, missing));
+        }
+        if !exact {
+            self.comment("fio knows whole percents: the shares of the lengths are rounded");
+        }
+        if !is_forward(stream) {
+            self.comment("fio aligns every random I/O to the shortest length, and we each to its own");
+        }
+        let split = choices.iter().zip(percents).map(|((bytes, _), percent)| format!("{bytes}/{percent}"));
+        self.set("bssplit", split.collect::<Vec<_>>().join(":"));
+        Ok(())
+    }
+
+    fn place(
+        &mut self,
+        workload: &Workload,
+        stream: &Stream,
+        geometry: &Geometry,
+    ) -> Result<(), ExportError> {
+        let zone = stream.place.region().resolve(geometry.capacity, geometry.block);
+        let zone = zone.map_err(ExportError::Unfit)?;
+        let copies = if is_forward(stream) { u64::from(workload.lanes) } else { 1 };
+        let shortest = shortest(&stream.size);
+        let part = part(&zone, geometry.block, copies);
+        let size = part - part % shortest;
+        self.set("offset", zone.start);
+        self.set("size", size);
+        if copies > 1 {
+            self.set("offset_increment", part);
+        }
+        // Of a random zone the loop, too, leaves out what is too short for an I/O.
+        let alike = !is_forward(stream) && stream.size.choices().len() == 1;
+        let left = zone.end - zone.start - size * copies;
+        if left > 0 && !alike {
+            self.comment(format!("{left} bytes of the zone, less than an I/O a copy, are left out"));
+        }
+        if let Place::Zipf { theta, .. } = stream.place {
+            self.zipf(theta);
+        }
+        Ok(())
+    }
+
+    fn zipf(&mut self, theta: f64) {
+        // fio refuses a θ of exactly 1, where its formula divides by zero (options.c).
+        let near = if theta == 1.0 { 1.000_001 } else { theta };
+        self.comment("fio's generator comes near Zipf's law and scatters popular places its own way");
+        self.set("random_distribution", format!("zipf:{near}"));
+    }
+
+    fn data(&mut self, stream: &Stream) {
+        if !matches!(stream.op, Mix::Only(Op::Write) | Mix::Reads(_)) {
+            return;
+        }
+        match stream.data {
+            DataClass::Zero => self.set("zero_buffers", 1),
+            DataClass::Random => self.set("refill_buffers", 1),
+            DataClass::Ratio(share) => {
+                let blank = (1.0 - f64::from(share)) * 100.0;
+                if (blank - blank.round()).abs() > 1e-3 {
+                    self.comment(format!(
+                        "fio knows whole percents: the data compresses to {:.0} %, not {:.1} %",
+                        100.0 - blank.round(),
+                        100.0 - blank
+                    ));
+                }
+                self.set("buffer_compress_percentage", blank.round());
+                self.set("buffer_compress_chunk", 512);
+            }
+        }
+    }
+
+    /// fio's seeds have 63 bits.
+    fn seed(&mut self, workload: &Workload, stream: usize) {
+        self.set("randseed", workload.seed.wrapping_add(stream as u64) & i64::MAX.cast_unsigned());
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for comment in &self.comments {
+            writeln!(f, "# {comment}")?;
+        }
+        writeln!(f, "[{}]", self.name)?;
+        for (option, value) in &self.options {
+            writeln!(f, "{option}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+fn unsayable(workload: &Workload, missing: impl Into<String>) -> ExportError {
+    ExportError::Unsayable { workload: workload.name.clone(), missing: missing.into() }
+}
+
+fn is_forward(stream: &Stream) -> bool {
+    matches!(stream.place, Place::Forward(_))
+}
+
+fn shortest(size: &Size) -> u64 {
+    size.choices().iter().map(|(bytes, _)| u64::from(*bytes)).min().expect("a size has a choice")
+}
+
+/// The bytes that each copy walks, in whole blocks, as the loop divides a zone.
+fn part(zone: &Range<u64>, block: u32, copies: u64) -> u64 {
+    let part = (zone.end - zone.start) / copies;
+    part - part % u64::from(block)
+}
+
+/// Whole percents that sum to 100, by largest remainder, and whether nothing was rounded.
+fn percents(size: &Size) -> (Vec<u64>, bool) {
+    let weights: Vec<u64> = size.choices().iter().map(|(_, weight)| u64::from(*weight)).collect();
+    let sum: u64 = weights.iter().sum();
+    let mut percents: Vec<u64> = weights.iter().map(|weight| weight * 100 / sum).collect();
+    let exact = weights.iter().all(|weight| (weight * 100).is_multiple_of(sum));
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(weights[*index] * 100 % sum));
+    let missing = 100 - percents.iter().sum::<u64>();
+    for index in order.into_iter().take(missing as usize) {
+        percents[index] += 1;
+    }
+    (percents, exact)
+}

@@ -1,0 +1,60 @@
+//! When the I/Os of a job leave.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
+
+use super::{Section, unsayable};
+use crate::export::ExportError;
+
+impl Section {
+    pub(super) fn pace(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+        self.set("iodepth", stream.pace.depth());
+        let Pace::Open { per_second, arrivals, .. } = stream.pace else { return Ok(()) };
+        self.comment(
+            "an I/O that leaves late counts from when it left in fio, and from when it was due with us",
+        );
+        match arrivals {
+            Arrivals::Even => {
+                // With `rate_iops` fio paces bytes by the shortest length; with `rate` by what was really moved.
+                let bytes_per_s = per_second * stream.size.mean();
+                self.set("rate", sides(workload, stream, bytes_per_s, "bytes")?);
+            }
+            Arrivals::Poisson => {
+                if per_second.fract() != 0.0 {
+                    self.comment("fio knows whole I/Os a second: the rate is rounded");
+                }
+                self.set("rate_iops", sides(workload, stream, per_second, "I/Os")?);
+            }
+        }
+        if arrivals == Arrivals::Poisson {
+            self.set("rate_process", "poisson");
+        }
+        Ok(())
+    }
+}
+
+/// Beyond any drive, and within fio's 64 bits.
+const BYTES_PER_S_MAX: f64 = 1e15;
+
+/// fio keeps a rate for each of reads, writes and trims, in whole numbers of 32 bits where it counts I/Os.
+fn sides(workload: &Workload, stream: &Stream, rate: f64, what: &str) -> Result<String, ExportError> {
+    let max = if what == "bytes" { BYTES_PER_S_MAX } else { f64::from(u32::MAX) };
+    let whole = |rate: f64| {
+        if (1.0..=max).contains(&rate.round()) {
+            return Ok(rate.round() as u64);
+        }
+        let missing =
+            format!("a pace of {rate} {what} a second is not among fio's whole numbers, 1 to {max}");
+        Err(unsayable(workload, missing))
+    };
+    Ok(match stream.op {
+        Mix::Reads(percent) => {
+            let reads = f64::from(percent) / 100.0;
+            format!("{},{}", whole(rate * reads)?, whole(rate * (1.0 - reads))?)
+        }
+        Mix::Only(Op::Write) => format!(",{}", whole(rate)?),
+        Mix::Only(Op::Trim) => format!(",,{}", whole(rate)?),
+        Mix::Only(Op::Read | Op::Flush) => whole(rate)?.to_string(),
+    })
+}

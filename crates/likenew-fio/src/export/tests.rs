@@ -1,0 +1,173 @@
+//! Job files line by line.
+
+use likenew_core::target::Clock;
+use proptest::prelude::*;
+
+use super::*;
+
+fn geometry() -> Geometry {
+    Geometry {
+        capacity: 64 << 20,
+        block: 512,
+        boundary: None,
+        writable: true,
+        trims: true,
+        carries_data: true,
+        clock: Clock::Wall,
+    }
+}
+
+fn workload(text: &str) -> Workload {
+    toml::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
+}
+
+fn reads(more: &str) -> Workload {
+    workload(&format!(
+        "name = 'w'\n{more}\n[[stream]]\nop = 'read'\nsize = '4KiB'\nplace.uniform = '0..8MiB'\npace.closed.depth = 4"
+    ))
+}
+
+fn stream(until: &str, stream: &str) -> Workload {
+    workload(&format!("name = 'w'\nuntil = {{ {until} }}\n[[stream]]\n{stream}"))
+}
+
+fn section(workload: &Workload) -> String {
+    let text = export(std::slice::from_ref(workload), &geometry(), FILENAME_LEFT_OPEN, &[]).unwrap();
+    text[text.find("clat_percentiles=0").unwrap()..].to_owned()
+}
+
+#[track_caller]
+fn has(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|found| found == *line), "no \"{line}\" in:\n{text}");
+    }
+}
+
+#[test]
+fn a_job_says_all_of_a_workload() {
+    let text = section(&reads("lanes = 2\nseed = 18446744073709551615\nuntil = { elapsed = '1500ms' }"));
+    has(&text, &["[w]", "rw=randread", "bs=4096", "offset=0", "size=8388608", "iodepth=4", "numjobs=2"]);
+    has(&text, &["group_reporting=1", "time_based=1", "runtime=1500ms", "randseed=9223372036854775807"]);
+    assert!(!text.contains("io_size") && !text.contains('#'), "{text}");
+}
+
+#[test]
+fn bounds_are_divided_among_copies() {
+    has(&section(&reads("lanes = 4\nuntil = { ops = 1000 }")), &["io_size=1024000"]);
+    let uneven = section(&reads("lanes = 3\nuntil = { ops = 1000, elapsed = '2s' }"));
+    has(&uneven, &["io_size=1368064", "runtime=2000ms"]);
+    assert!(uneven.contains("# the bound does not divide") && !uneven.contains("time_based"), "{uneven}");
+    has(&section(&reads("until = { bytes = 10000 }")), &["io_size=12288"]);
+    let forward = "op = 'write'\nsize = '64KiB'\nplace.forward = '8MiB..40MiB'\npace.closed.depth = 1";
+    let mut copies = stream("bytes = '32MiB'", forward);
+    copies.lanes = 4;
+    has(
+        &section(&copies),
+        &["offset=8388608", "size=8388608", "offset_increment=8388608", "io_size=8388608"],
+    );
+    copies.streams[0].place = likenew_core::place::Place::Forward("0..1000KiB".parse().unwrap());
+    let text = section(&copies);
+    has(
+        &text,
+        &[
+            "size=196608",
+            "offset_increment=256000",
+            "# 237568 bytes of the zone, less than an I/O a copy, are left out",
+        ],
+    );
+}
+
+#[test]
+fn mixes_lengths_paces_and_data_are_said() {
+    let text = section(&stream(
+        "elapsed = '1s'",
+        "op = 'mix:70'\nsize = '4KiB:2,64KiB:1'\nplace.zipf = { region = 'whole', theta = 1.0 }\n\
+         pace.open = { per_second = 200.0, arrivals = 'poisson', depth_max = 32 }\ndata = '0.25'",
+    ));
+    has(
+        &text,
+        &["rw=randrw", "rwmixread=70", "bssplit=4096/67:65536/33", "random_distribution=zipf:1.000001"],
+    );
+    has(&text, &["rate_iops=140,60", "rate_process=poisson", "iodepth=32", "buffer_compress_percentage=75"]);
+    assert!(text.contains("# fio knows whole percents: the shares"), "{text}");
+    let even = "op = 'write'\nsize = '4KiB'\nplace.uniform = 'whole'\ndata = 'zero'\npace.open = { per_second = 0.5, depth_max = 1 }";
+    has(&section(&stream("elapsed = '1s'", even)), &["rate=,2048", "zero_buffers=1"]);
+}
+
+#[test]
+fn streams_run_side_by_side_and_rests_wait() {
+    let one = "[[stream]]\nop = 'read'\nsize = '4KiB'\nplace.uniform = 'whole'\npace.closed.depth = 1\n";
+    let both = workload(&format!("name = 'a; b'\nuntil = {{ elapsed = '1s' }}\n{one}{one}"));
+    let text = section(&both);
+    assert_eq!((text.matches("[a%3B b]").count(), text.matches("stonewall=1").count()), (2, 1), "{text}");
+    let rest = section(&workload("name = 'rest'\nuntil = { elapsed = '250us' }"));
+    has(&rest, &["description=likenew workload 1 rest", "ioengine=null", "runtime=250us", "stonewall=1"]);
+}
+
+#[test]
+fn a_job_file_that_writes_says_so_first() {
+    let file = |op: &str| {
+        let mut workload = reads("until = { ops = 1 }");
+        workload.streams[0].op = op.parse().unwrap();
+        export(&[workload], &geometry(), "/tmp/f", &[]).unwrap()
+    };
+    assert!(file("mix:50").contains("# CAUTION: these jobs write") && !file("read").contains("CAUTION"));
+}
+
+#[test]
+fn what_fio_lacks_is_an_error_that_names_the_workload() {
+    let case = |workload: &Workload, filename: &str, words: &str| {
+        let error =
+            export(std::slice::from_ref(workload), &geometry(), filename, &[]).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("\"w\""), "{error}");
+    };
+    let trim = stream(
+        "elapsed = '1s'",
+        "op = 'trim'\nsize = '4KiB'\nplace.forward = 'whole'\npace.closed.depth = 1",
+    );
+    case(&trim, "/tmp/file", "trims block devices only");
+    has(&section(&trim), &["rw=trim"]);
+    let mut flush = reads("until = { ops = 1 }");
+    flush.streams[0].op = likenew_core::mix::Mix::Only(likenew_core::io::Op::Flush);
+    case(&flush, "/tmp/file", "no job of flushes");
+    let mut two = reads("until = { ops = 10 }");
+    two.streams.push(two.streams[0].clone());
+    case(&two, "/tmp/file", "until.elapsed");
+    let mut rare = reads("until = { ops = 10 }");
+    rare.streams[0].size = "4k:999,8k:1".parse().unwrap();
+    case(&rare, "/tmp/file", "rarer");
+    let slow = "op = 'read'\nsize = '4KiB'\nplace.uniform = 'whole'\npace.open = { per_second = 0.1, depth_max = 1, arrivals = 'poisson' }";
+    case(&stream("elapsed = '1s'", slow), "/tmp/file", "a pace of 0.1 I/Os a second");
+    case(&reads("until = { elapsed = '1s' }\nlanes = 0"), "/tmp/file", "lane");
+    let mut long = reads("until = { ops = 1 }");
+    long.name = "w".repeat(300);
+    assert!(export(&[long], &geometry(), "/tmp/f", &[]).unwrap_err().to_string().contains("longer than 250"));
+    assert_eq!(export(&[], &geometry(), "/tmp/f", &[]), Err(ExportError::Nothing));
+}
+
+#[test]
+fn names_of_files_that_fio_would_misread_are_refused() {
+    let one = [reads("until = { ops = 1 }")];
+    for name in ["", "/a#b", "/a;b", "/$HOME/x", "/a\nb", " /a"] {
+        let error = export(&one, &geometry(), name, &[]).unwrap_err();
+        assert!(matches!(error, ExportError::Filename(_)), "{name:?}: {error}");
+    }
+    assert!(export(&one, &geometry(), "/mnt/a:b", &[]).unwrap().contains("\nfilename=/mnt/a\\:b\n"));
+}
+
+proptest! {
+    /// Every line is a comment, a section or an option, whatever a workload is called and whatever is noted.
+    #[test]
+    fn a_job_file_stays_one(name in any::<String>(), note in any::<String>(), lanes in 1u32..9, ops in 1u64..1 << 40) {
+        let mut workload = reads(&format!("lanes = {lanes}\nuntil = {{ ops = {ops} }}"));
+        workload.name = name;
+        if let Ok(text) = export(&[workload], &geometry(), "/tmp/f", &[note]) {
+            for line in text.split('\n').filter(|line| !line.is_empty()) {
+                let option = line.split_once('=').is_some_and(|(key, _)| key.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+                prop_assert!(line.starts_with('#') || line.starts_with('[') || option, "{}", line);
+                prop_assert!(line.len() < 4096);
+            }
+            prop_assert_eq!(text.matches("\n[").count(), 2);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What fio measured, as segments.
+
+mod document;
+mod groups;
+mod latency;
+mod node;
+mod notes;
+mod options;
+mod segment;
+mod spelling;
+mod stream;
+mod tallies;
+
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::segment::Segment;
+use likenew_core::target::{Clock, Geometry};
+
+use groups::{Group, groups};
+use node::Node;
+use notes::Notes;
+
+/// Why a text was not taken for what fio measured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// It is something else.
+    #[error("it holds no JSON document of fio: {0}")]
+    NotFio(String),
+    /// It is no JSON.
+    #[error("line {line}, column {column}: {why}")]
+    Malformed {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// Something has another form than fio gives it, so that its meaning would be a guess.
+    #[error("{path}: expected {expected}, found {found}")]
+    Unexpected {
+        /// Where, such as `jobs[2].read.clat_ns`.
+        path: String,
+        /// What should be there.
+        expected: String,
+        /// What is.
+        found: String,
+    },
+}
+
+/// A run of fio.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Import {
+    /// What was measured, as far as fio says, and what limits the trust in it.
+    pub identity: Identity,
+    /// How it was addressed, as far as fio says; a capacity of 0 is not known.
+    pub geometry: Geometry,
+    /// When fio wrote its report, in milliseconds since 1970.
+    pub unix_ms: u64,
+    /// What was measured, in the order of the jobs.
+    pub segments: Vec<Segment>,
+}
+
+/// Reads fio's JSON (`--output-format=json` or `json+`), with whatever fio has printed around it. Of several documents, as
+/// `--status-interval` writes them, the last counts.
+///
+/// Latencies out of `json+` are as exact as fio's own bins; out of `json` they are interpolated between the percentiles
+/// it lists, and the caveats say so.
+///
+/// # Errors
+/// The text is not fio's JSON, or it holds something whose meaning would have to be guessed.
+pub fn import(text: &str) -> Result<Import, ImportError> {
+    let (value, count) = document::last(text)?;
+    let root = Node::root(&value);
+    let version = version(&root)?;
+    let mut notes = Notes::new(count);
+    let groups = groups(&root)?;
+    let segments = segment::segments(&groups, &mut notes)?;
+    let geometry = geometry(&segments);
+    let identity = identity(&root, &version, &groups, &geometry, notes)?;
+    let unix_ms = match root.get("timestamp_ms") {
+        Some(node) => node.count()?,
+        None => root.need("timestamp", SECONDS)?.count()?.saturating_mul(1000),
+    };
+    Ok(Import { identity, geometry, unix_ms, segments })
+}
+
+const SECONDS: &str = "seconds since 1970 as a whole number";
+
+/// Before version 3 fio gave `io_bytes` in KiB and latencies in microseconds.
+fn version(root: &Node<'_>) -> Result<String, ImportError> {
+    let node = root.need("fio version", "the version of fio, such as \"fio-3.33\"")?;
+    let text = node.text()?;
+    let major = text.strip_prefix("fio-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
+    match major {
+        Some(3..) => Ok(text.replacen('-', " ", 1)),
+        Some(_) => {
+            Err(node.unexpected("fio 3 or newer: older versions give amounts and latencies in other units"))
+        }
+        None => Err(node.unexpected("the version of fio, such as \"fio-3.33\"")),
+    }
+}
+
+/// Addresses reach at least as far as the jobs went.
+fn geometry(segments: &[Segment]) -> Geometry {
+    let streams = || segments.iter().flat_map(|segment| &segment.workload.streams);
+    let ends = streams().filter_map(|stream| {
+        // A zone in percent resolves on any capacity, to nothing that is known.
+        let zone = |capacity| stream.place.region().resolve(capacity, 1).ok();
+        zone(1 << 62).filter(|range| Some(range) == zone(1 << 63).as_ref()).map(|range| range.end)
+    });
+    let lengths = streams().flat_map(|stream| stream.size.choices()).map(|(bytes, _)| bytes.trailing_zeros());
+    let block = lengths.min().map_or(SECTOR, |zeros| 1 << zeros.min(SECTOR_LONG.trailing_zeros()));
+    Geometry {
+        capacity: ends.max().unwrap_or(0),
+        block,
+        boundary: None,
+        writable: streams().any(|stream| stream.op.writes()),
+        trims: false,
+        carries_data: true,
+        clock: Clock::Wall,
+    }
+}
+
+const SECTOR: u32 = 512;
+const SECTOR_LONG: u32 = 4096;
+
+fn identity(
+    root: &Node<'_>,
+    version: &str,
+    groups: &[Group<'_>],
+    geometry: &Geometry,
+    notes: Notes,
+) -> Result<Identity, ImportError> {
+    let (files, engines) = (distinct(groups, "filename"), distinct(groups, "ioengine"));
+    let mut facts = vec![("fio".to_owned(), version.trim_start_matches("fio ").to_owned())];
+    if !engines.is_empty() {
+        facts.push(("ioengine".to_owned(), engines.join(", ")));
+    }
+    let direct = distinct(groups, "direct");
+    let unbuffered = direct == ["1"];
+    facts.push(("direct".to_owned(), if unbuffered { "yes" } else { "no, or not for every job" }.to_owned()));
+    if let Some(time) = root.get("time") {
+        facts.push(("reported".to_owned(), time.text()?.trim().to_owned()));
+    }
+    let name = if files.is_empty() { "fio".to_owned() } else { files.join(", ") };
+    let kind = kind_of(&name);
+    Ok(Identity {
+        name,
+        kind,
+        model: None,
+        engine: version.to_owned(),
+        capacity_bytes: geometry.capacity,
+        block_bytes: geometry.block,
+        facts,
+        caveats: notes.sentences(unbuffered),
+        accounting: None,
+    })
+}
+
+/// What a name most likely stands for: fio does not say, and the drive need not be at hand.
+pub fn kind_of(name: &str) -> Kind {
+    let is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
+    if is_device { Kind::Device } else { Kind::File }
+}
+
+/// The values of an option over all jobs but rests, each once.
+fn distinct(groups: &[Group<'_>], option: &str) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for group in groups.iter().filter(|group| !group.is_rest()) {
+        for options in group.streams.iter().map(|stream| &stream.options) {
+            if let Some(value) =
+                options.text(option).filter(|value| !values.iter().any(|known| known == value))
+            {
+                values.push(value.replace("\\:", ":"));
+            }
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Finds the document in what fio has printed.
+
+use serde_json::Value;
+
+use super::ImportError;
+
+/// The last document of a text, and how many there are. Lines around them are notes of fio.
+pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
+    if text.trim_start().starts_with(['[', '<']) {
+        return Err(ImportError::NotFio(describe(text)));
+    }
+    let (mut at, mut found, mut count) = (0, None, 0);
+    while let Some(start) = next_brace(text, at) {
+        let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        match documents.next() {
+            Some(Ok(value)) => found = Some(value),
+            Some(Err(error)) => return Err(malformed(text, start, &error)),
+            None => unreachable!("a text that begins with a brace is not empty"),
+        }
+        count += 1;
+        at = start + documents.byte_offset();
+    }
+    found.map(|value| (value, count)).ok_or_else(|| ImportError::NotFio(describe(text)))
+}
+
+/// The next brace that opens a line.
+fn next_brace(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
+        let blank = line.len() - line.trim_start().len();
+        if line[blank..].starts_with('{') {
+            return Some(at + blank);
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn malformed(text: &str, start: usize, error: &serde_json::Error) -> ImportError {
+    let lines_before = text[..start].matches('\n').count();
+    let column_before = start - text[..start].rfind('\n').map_or(0, |end| end + 1);
+    let column = if error.line() == 1 { column_before } else { 0 } + error.column();
+    let said = error.to_string();
+    let why = said.rsplit_once(" at line ").map_or(said.as_str(), |(why, _)| why);
+    let hint = if error.is_eof() { ": the file is cut off" } else { "" };
+    ImportError::Malformed { line: lines_before + error.line(), column, why: format!("{why}{hint}") }
+}
+
+/// What a text is that is none of fio's JSON, and what to do.
+fn describe(text: &str) -> String {
+    const REMEDY: &str = "run fio with --output-format=json or json+";
+    let start = text.trim_start();
+    let terse = start.split(';').nth(1).is_some_and(|field| field.starts_with("fio-"));
+    if start.is_empty() {
+        "it is empty".to_owned()
+    } else if start.starts_with('<') {
+        "it is a page or XML".to_owned()
+    } else if start.starts_with('[') {
+        "it is a list, and fio writes an object that begins with \"fio version\"".to_owned()
+    } else if terse {
+        format!("it is fio's terse output: {REMEDY}")
+    } else if start.contains("IOPS=") || start.contains("Run status group") {
+        format!("it is fio's output for people: {REMEDY}")
+    } else {
+        format!("no line begins with a brace: {REMEDY}")
+    }
+}

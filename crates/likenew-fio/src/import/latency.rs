@@ -1,0 +1,227 @@
+//! How long I/Os took, as fio counts it.
+
+use likenew_core::tally::Latencies;
+use likenew_core::units::Nanos;
+
+use super::ImportError;
+use super::node::{COUNT_MAX, Node};
+use super::notes::{Note, Notes};
+
+/// The latency of one operation of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Latency {
+    /// Mean in nanoseconds; 0 where nothing was measured.
+    pub(super) mean_ns: f64,
+    /// Latencies in nanoseconds with how often they occurred, ascending; empty where the distribution is not known.
+    counts: Vec<(u64, u64)>,
+}
+
+const TIMES: &str = "an object with \"mean\" in nanoseconds, as fio 3 gives it";
+
+impl Latency {
+    /// Out of `read`, `write` or the like. The whole latency counts, as ours does; of the completion latency only what the
+    /// whole one leaves open.
+    pub(super) fn read(side: &Node<'_>, job: &str, notes: &mut Notes) -> Result<Self, ImportError> {
+        let whole = Times::read(&side.need("lat_ns", TIMES)?)?;
+        // What was flushed has no other.
+        let completion = match side.get("clat_ns") {
+            None if side.get("slat_ns").is_none() && side.get("clat").is_none() => Times::default(),
+            _ => Times::read(&side.need("clat_ns", TIMES)?)?,
+        };
+        let mean_ns = match (whole.count, completion.count) {
+            (0, 0) => {
+                notes.add(Note::NoLatency, job);
+                return Ok(Self::default());
+            }
+            (0, _) => {
+                notes.add(Note::NoTotal, job);
+                completion.mean
+            }
+            _ => whole.mean,
+        };
+        let times = if whole.spread == Spread::Unknown { &completion } else { &whole };
+        match times.spread {
+            Spread::Unknown => notes.add(Note::MeanOnly, job),
+            Spread::Percentiles(_) => notes.add(Note::Interpolated, job),
+            Spread::Bins(_) => {}
+        }
+        if whole.count > 0 && whole.spread == Spread::Unknown && times.spread != Spread::Unknown {
+            notes.add(Note::CompletionOnly, job);
+        }
+        Ok(Self { mean_ns, counts: times.counts() })
+    }
+
+    /// The distribution.
+    pub(super) fn distribution(&self) -> Latencies {
+        let mut latencies = Latencies::default();
+        for (ns, count) in &self.counts {
+            latencies.record_n(Nanos(*ns), *count);
+        }
+        latencies.compact();
+        latencies
+    }
+
+    /// This share of it and the rest, with the same distribution.
+    pub(super) fn divide(self, share: f64) -> (Self, Self) {
+        let mut carried = 0.0;
+        let (mut first, mut rest) =
+            (Self { counts: Vec::new(), ..self }, Self { counts: Vec::new(), ..self });
+        for (ns, count) in self.counts {
+            let wanted = count as f64 * share + carried;
+            let part = (wanted.round().max(0.0) as u64).min(count);
+            carried = wanted - part as f64;
+            first.counts.push((ns, part));
+            rest.counts.push((ns, count - part));
+        }
+        (first, rest)
+    }
+}
+
+/// One of fio's kinds of latency.
+#[derive(Debug, Default)]
+struct Times {
+    count: u64,
+    mean: f64,
+    min: u64,
+    max: u64,
+    spread: Spread,
+}
+
+#[derive(Debug, Default, PartialEq)]
+enum Spread {
+    #[default]
+    Unknown,
+    /// Latency and how often.
+    Bins(Vec<(u64, u64)>),
+    /// Share of all, and the latency that it did not exceed.
+    Percentiles(Vec<(f64, u64)>),
+}
+
+impl Times {
+    fn read(node: &Node<'_>) -> Result<Self, ImportError> {
+        let mean = node.need("mean", "a mean in nanoseconds")?.number()?;
+        let count = match node.get("N") {
+            Some(count) => count.count()?,
+            // fio before 3.10 does not count them; a mean above zero was measured.
+            None => u64::from(mean > 0.0),
+        };
+        let (min, max) =
+            (node.need("min", "nanoseconds")?.count()?, node.need("max", "nanoseconds")?.count()?);
+        let spread = match (node.get("bins"), node.get("percentile")) {
+            _ if count == 0 => Spread::Unknown,
+            (Some(bins), _) => Spread::Bins(read_bins(&bins)?),
+            (None, Some(percentiles)) => Spread::Percentiles(read_percentiles(&percentiles)?),
+            (None, None) => Spread::Unknown,
+        };
+        Ok(Self { count, mean, min, max, spread })
+    }
+
+    fn counts(&self) -> Vec<(u64, u64)> {
+        match &self.spread {
+            Spread::Unknown => Vec::new(),
+            Spread::Bins(bins) => with_maximum(bins.clone(), self.max),
+            Spread::Percentiles(percentiles) => interpolate(percentiles, self.count, self.min, self.max),
+        }
+    }
+}
+
+fn read_bins(node: &Node<'_>) -> Result<Vec<(u64, u64)>, ImportError> {
+    let (mut bins, mut sum) = (Vec::new(), 0u64);
+    for (ns, count) in node.entries()? {
+        let ns = ns.parse::<u64>().ok().filter(|ns| *ns <= COUNT_MAX);
+        let ns = ns.ok_or_else(|| count.unexpected("a bin whose name is a whole number of nanoseconds"))?;
+        sum = sum.saturating_add(count.count()?);
+        if sum > COUNT_MAX {
+            return Err(node.unexpected("bins that hold less than 2⁶⁰ I/Os"));
+        }
+        bins.push((ns, count.count()?));
+    }
+    bins.sort_unstable();
+    Ok(bins)
+}
+
+fn read_percentiles(node: &Node<'_>) -> Result<Vec<(f64, u64)>, ImportError> {
+    let mut percentiles = Vec::new();
+    for (percent, ns) in node.entries()? {
+        let share = percent.parse::<f64>().ok().filter(|percent| (0.0..=100.0).contains(percent));
+        let share =
+            share.ok_or_else(|| ns.unexpected("a percentile whose name is a number from 0 to 100"))? / 100.0;
+        percentiles.push((share, ns.count()?));
+    }
+    percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(percentiles)
+}
+
+/// A bin says where within 1 % its latencies lie; the longest is known exactly.
+fn with_maximum(mut bins: Vec<(u64, u64)>, max: u64) -> Vec<(u64, u64)> {
+    if let Some((_, count)) = bins.last_mut().filter(|(_, count)| *count > 0) {
+        *count -= 1;
+        bins.push((max, 1));
+    }
+    bins
+}
+
+/// Steps between two listed percentiles.
+const STEPS: u64 = 16;
+
+/// `count` latencies of which the k-th, k = ⌈share·count⌉, is what fio lists for each share (`calc_clat_percentiles` in its
+/// `stat.c`), the shortest and the longest are as given, and those between lie evenly between their neighbours.
+fn interpolate(percentiles: &[(f64, u64)], count: u64, min: u64, max: u64) -> Vec<(u64, u64)> {
+    let rank = |share: f64| ((share * count as f64).ceil() as u64).clamp(1, count);
+    let mut known = vec![(1, min)];
+    known.extend(percentiles.iter().map(|(share, ns)| (rank(*share), (*ns).clamp(min, max.max(min)))));
+    known.push((count, max));
+    let mut counts = vec![(min, 1)];
+    for pair in known.windows(2) {
+        let ((from, low), (to, high)) = (pair[0], pair[1]);
+        if to <= from {
+            continue;
+        }
+        let between = to - from - 1;
+        let steps = STEPS.min(between);
+        for step in 0..steps {
+            let share = (step as f64 + 0.5) / steps as f64;
+            let ns = low as f64 + (high as f64 - low as f64) * share;
+            counts.push((ns as u64, between / steps + u64::from(step < between % steps)));
+        }
+        counts.push((high, 1));
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn listed_percentiles_come_out_as_listed() {
+        let listed = [(0.5, 100_000), (0.9, 200_000), (0.99, 400_000), (0.999, 3_000_000)];
+        let counts = interpolate(&listed, 100_000, 50_000, 9_000_000);
+        let latency = Latency { mean_ns: 0.0, counts }.distribution();
+        assert_eq!(latency.count(), 100_000);
+        for (share, ns) in listed {
+            let found = latency.quantile(share).0 as f64;
+            assert!((found / ns as f64 - 1.0).abs() < 1e-3, "{share}: {found} for {ns}");
+        }
+        assert!((latency.max().0 as f64 / 9e6 - 1.0).abs() < 1e-3);
+    }
+
+    proptest! {
+        #[test]
+        fn interpolation_counts_every_latency(
+            listed in prop::collection::vec((0.0f64..=1.0, 0u64..1 << 40), 0..20),
+            count in 1u64..1 << 50, min in 0u64..1 << 40, more in 0u64..1 << 40,
+        ) {
+            let mut listed = listed;
+            listed.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let counts = interpolate(&listed, count, min, min + more);
+            prop_assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), count);
+            prop_assert!(counts.iter().all(|(ns, _)| (min..=min + more).contains(ns)));
+            let latency = Latency { mean_ns: 1.0, counts };
+            let (first, rest) = latency.divide(0.7);
+            let counted = |of: Latency| of.counts.iter().map(|(_, count)| count).sum::<u64>();
+            prop_assert_eq!(counted(first) + counted(rest), count);
+        }
+    }
+}

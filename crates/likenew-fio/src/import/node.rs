@@ -1,0 +1,108 @@
+//! A value within a document, with the way to it.
+
+use serde_json::Value;
+
+use super::ImportError;
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Node<'a> {
+    value: &'a Value,
+    path: String,
+}
+
+/// Larger counts than this (of bytes, I/Os, nanoseconds) are nobody's measurement; sums of them still fit 64 bits.
+pub(super) const COUNT_MAX: u64 = 1 << 60;
+
+impl<'a> Node<'a> {
+    pub(super) fn root(value: &'a Value) -> Self {
+        Self { value, path: String::new() }
+    }
+
+    fn below(&self, value: &'a Value, key: &str) -> Self {
+        let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let key = if plain { key.to_owned() } else { format!("{key:?}") };
+        let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
+        Self { value, path }
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What stands under this key, if anything does.
+    pub(super) fn get(&self, key: &str) -> Option<Self> {
+        self.value.get(key).map(|value| self.below(value, key))
+    }
+
+    /// What stands under this key.
+    pub(super) fn need(&self, key: &str, expected: &str) -> Result<Self, ImportError> {
+        self.get(key).ok_or_else(|| {
+            let found = match self.value {
+                Value::Object(_) => "nothing".to_owned(),
+                _ => format!("{} above it", self.found()),
+            };
+            let path = self.below(&Value::Null, key).path;
+            ImportError::Unexpected { path, expected: expected.to_owned(), found }
+        })
+    }
+
+    pub(super) fn entries(&self) -> Result<Vec<(&'a String, Self)>, ImportError> {
+        let object = self.value.as_object().ok_or_else(|| self.unexpected("an object"))?;
+        Ok(object.iter().map(|(key, value)| (key, self.below(value, key))).collect())
+    }
+
+    pub(super) fn list(&self) -> Result<Vec<Self>, ImportError> {
+        let list = self.value.as_array().ok_or_else(|| self.unexpected("a list"))?;
+        let node = |(index, value)| Self { value, path: format!("{}[{index}]", self.path) };
+        Ok(list.iter().enumerate().map(node).collect())
+    }
+
+    pub(super) fn text(&self) -> Result<&'a str, ImportError> {
+        self.value.as_str().ok_or_else(|| self.unexpected("a text"))
+    }
+
+    /// A whole number that can be a count.
+    pub(super) fn count(&self) -> Result<u64, ImportError> {
+        let count = self.value.as_u64().filter(|count| *count <= COUNT_MAX);
+        count.ok_or_else(|| self.unexpected("a whole number from 0 to 2⁶⁰"))
+    }
+
+    /// A number of at least zero.
+    pub(super) fn number(&self) -> Result<f64, ImportError> {
+        let number = self.value.as_f64().filter(|number| (0.0..=COUNT_MAX as f64).contains(number));
+        number.ok_or_else(|| self.unexpected("a number from 0 to 2⁶⁰"))
+    }
+
+    /// An error number of the system.
+    pub(super) fn errno(&self) -> Result<i32, ImportError> {
+        let number = self.value.as_i64().and_then(|number| i32::try_from(number).ok());
+        number.ok_or_else(|| self.unexpected("an error number of the system"))
+    }
+
+    pub(super) fn unexpected(&self, expected: &str) -> ImportError {
+        ImportError::Unexpected {
+            path: self.path.clone(),
+            expected: expected.to_owned(),
+            found: self.found(),
+        }
+    }
+
+    fn found(&self) -> String {
+        const CHARS_MAX: usize = 40;
+        match self.value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(yes) => yes.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::String(text) if text.chars().count() > CHARS_MAX => {
+                format!("the text {:?} …", text.chars().take(CHARS_MAX).collect::<String>())
+            }
+            Value::String(text) => format!("the text {text:?}"),
+            Value::Array(list) => format!("a list of {}", list.len()),
+            Value::Object(object) => {
+                let keys: Vec<&str> = object.keys().take(4).map(String::as_str).collect();
+                format!("an object of {} keys ({} …)", object.len(), keys.join(", "))
+            }
+        }
+    }
+}

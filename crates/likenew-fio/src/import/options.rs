@@ -1,0 +1,180 @@
+//! What a job was told.
+
+use std::collections::BTreeMap;
+
+use likenew_core::units::Nanos;
+
+use super::ImportError;
+use super::node::Node;
+use super::spelling::{Amount, parse_amount, parse_duration};
+
+/// The options of a job: its own over those of all jobs.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    values: BTreeMap<String, String>,
+    path: String,
+}
+
+/// Options that say how fio measures or reports rather than what it does to the drive.
+const NEUTRAL: [&str; 52] = [
+    "allow_file_create",
+    "allow_mounted_write",
+    "allrandrepeat",
+    "clat_percentiles",
+    "cpus_allowed",
+    "cpus_allowed_policy",
+    "create_fsync",
+    "create_on_open",
+    "create_only",
+    "create_serialize",
+    "description",
+    "directory",
+    "disk_util",
+    "disable_bw",
+    "disable_clat",
+    "disable_lat",
+    "disable_slat",
+    "end_fsync",
+    "eta",
+    "fallocate",
+    "filename",
+    "filename_format",
+    "filesize",
+    "fixedbufs",
+    "group_reporting",
+    "gtod_reduce",
+    "hipri",
+    "invalidate",
+    "iodepth_batch",
+    "iodepth_batch_complete",
+    "iodepth_batch_submit",
+    "ioengine",
+    "kb_base",
+    "lat_percentiles",
+    "mem",
+    "name",
+    "new_group",
+    "norandommap",
+    "percentile_list",
+    "random_generator",
+    "randrepeat",
+    "registerfiles",
+    "significant_figures",
+    "slat_percentiles",
+    "sqthread_poll",
+    "stonewall",
+    "thread",
+    "unified_rw_reporting",
+    "unit_base",
+    "unlink",
+    "direct",
+    "nonvectored",
+];
+
+/// Options that a workload says in its own words.
+const UNDERSTOOD: [&str; 24] = [
+    "bs",
+    "bssplit",
+    "buffer_compress_chunk",
+    "buffer_compress_percentage",
+    "io_size",
+    "iodepth",
+    "number_ios",
+    "numjobs",
+    "offset",
+    "offset_increment",
+    "random_distribution",
+    "randseed",
+    "rate",
+    "rate_iops",
+    "rate_process",
+    "refill_buffers",
+    "runtime",
+    "rw",
+    "rwmixread",
+    "rwmixwrite",
+    "size",
+    "time_based",
+    "zero_buffers",
+    "timeout",
+];
+
+impl Options {
+    pub(super) fn of(root: &Node<'_>, job: &Node<'_>) -> Result<Self, ImportError> {
+        let mut values = BTreeMap::new();
+        let own = job.need("job options", "the options of the job, as fio 3 gives them")?;
+        for options in root.get("global options").into_iter().chain([own.clone()]) {
+            for (key, value) in options.entries()? {
+                values.insert(key.clone(), value.text()?.to_owned());
+            }
+        }
+        let path = own.path().to_owned();
+        Ok(Self { values, path })
+    }
+
+    pub(super) fn text(&self, option: &str) -> Option<&str> {
+        self.values.get(option).map(String::as_str)
+    }
+
+    /// Whether a switch is on. fio gives a switch that was only named an empty value.
+    pub(super) fn flag(&self, option: &str) -> bool {
+        self.text(option).is_some_and(|value| value != "0")
+    }
+
+    pub(super) fn unexpected(&self, option: &str, expected: &str) -> ImportError {
+        let found = self.text(option).map_or("nothing".to_owned(), |text| format!("the text {text:?}"));
+        ImportError::Unexpected {
+            path: format!("{}.{option}", self.path),
+            expected: expected.to_owned(),
+            found,
+        }
+    }
+
+    /// A count, or one if it is not given.
+    pub(super) fn count_or_one(&self, option: &str) -> Result<u32, ImportError> {
+        let Some(text) = self.text(option) else { return Ok(1) };
+        let count = text.parse().ok().filter(|count| (1..=1 << 20).contains(count));
+        count.ok_or_else(|| self.unexpected(option, "a whole number from 1"))
+    }
+
+    pub(super) fn amount(&self, option: &str) -> Result<Option<Amount>, ImportError> {
+        let read = |text| {
+            let amount = parse_amount(text, self.kibi());
+            amount.ok_or_else(|| self.unexpected(option, "a size as fio spells it, such as 4096, 4k or 10%"))
+        };
+        self.text(option).map(read).transpose()
+    }
+
+    /// An amount of bytes; `None` where it is not given or a share of something unknown.
+    pub(super) fn bytes(&self, option: &str) -> Result<Option<u64>, ImportError> {
+        Ok(self.amount(option)?.and_then(Amount::bytes))
+    }
+
+    pub(super) fn duration(&self, option: &str) -> Result<Option<Nanos>, ImportError> {
+        let read = |text| {
+            let span = parse_duration(text);
+            span.ok_or_else(|| {
+                self.unexpected(option, "a time as fio spells it, such as 5 (seconds), 500ms or 2m")
+            })
+        };
+        self.text(option).map(read).transpose()
+    }
+
+    /// What `k` stands for; `Ki` stands for the other (fio's HOWTO, "kb_base").
+    pub(super) fn kibi(&self) -> u64 {
+        if self.text("kb_base") == Some("1000") { 1000 } else { 1024 }
+    }
+
+    /// Whether a job with these options may be one more copy beside `copies` others.
+    pub(super) fn repeats(&self, other: &Self, copies: usize) -> bool {
+        let most = self.text("numjobs").and_then(|most| most.parse::<usize>().ok()).unwrap_or(1);
+        self.values == other.values && copies < most
+    }
+
+    /// Those that a workload leaves out, as text.
+    pub(super) fn unsaid(&self) -> Vec<String> {
+        let known = |option: &str| NEUTRAL.contains(&option) || UNDERSTOOD.contains(&option);
+        let others = self.values.iter().filter(|(option, _)| !known(option));
+        others.map(|(option, value)| format!("{option}={value}")).collect()
+    }
+}

@@ -1,0 +1,143 @@
+//! Workloads and what they came to.
+
+use likenew_core::recorder::Stop;
+use likenew_core::segment::Segment;
+use likenew_core::tally::Tally;
+use likenew_core::target::Health;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::windows::Windows;
+use likenew_core::workload::Workload;
+
+use super::ImportError;
+use super::groups::Group;
+use super::node::COUNT_MAX;
+use super::notes::Notes;
+use super::stream::{stream, until};
+use super::tallies::Counted;
+
+/// One segment for each group, in order.
+pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
+    let mut totals = Totals::default();
+    let mut segments: Vec<Segment> = Vec::with_capacity(groups.len());
+    // Jobs of one turn start together, those of the next when the last of them has ended.
+    let (mut began, mut ended) = (Nanos::ZERO, Nanos::ZERO);
+    for (index, group) in groups.iter().enumerate() {
+        let before = index.checked_sub(1).map(|before| &groups[before].turn);
+        if before.is_some_and(|before| before.0 != group.turn.0) {
+            (began, ended) = (Nanos::ZERO, Nanos::ZERO);
+        } else if before.is_some_and(|before| before.1 != group.turn.1) {
+            began = ended;
+        }
+        let segment = segment(group, began, &mut totals, notes)?;
+        ended = ended.max(segment.ended);
+        segments.push(segment);
+    }
+    Ok(segments)
+}
+
+fn segment(
+    group: &Group<'_>,
+    began: Nanos,
+    totals: &mut Totals,
+    notes: &mut Notes,
+) -> Result<Segment, ImportError> {
+    let first = &group.streams[0].options;
+    let lanes = first.count_or_one("numjobs")?;
+    let mut workload = Workload {
+        lanes,
+        seed: first.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
+        ..Workload::new(&group.name, until(first, lanes)?, Vec::new())
+    };
+    // What a rest reads from nowhere measures nothing.
+    let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
+    let notes = if is_rest { &mut unsaid } else { notes };
+    let mut parts = Parts { tallies: Vec::new(), elapsed: Nanos::ZERO, stop: Stop::Reached };
+    for (index, jobs) in group.streams.iter().enumerate() {
+        let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
+        for copy in &jobs.copies {
+            // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
+            let index =
+                u16::try_from(index).map_err(|_| copy.unexpected("at most 65535 streams in a workload"))?;
+            let counted = Counted::read(copy, index, stream.op, &group.name, notes)?;
+            for tally in &counted.tallies {
+                totals.add(tally).ok_or_else(|| copy.unexpected("jobs that come to less than 2⁶⁰ in all"))?;
+            }
+            parts.add(counted);
+        }
+        workload.streams.push(stream);
+    }
+    if is_rest {
+        workload = Workload { until: Until::elapsed(parts.elapsed), streams: Vec::new(), ..workload };
+        parts.tallies.clear();
+    }
+    Ok(parts.segment(workload, began))
+}
+
+/// What the jobs of a workload came to together.
+struct Parts {
+    tallies: Vec<Tally>,
+    elapsed: Nanos,
+    stop: Stop,
+}
+
+impl Parts {
+    fn add(&mut self, counted: Counted) {
+        self.elapsed = self.elapsed.max(counted.elapsed);
+        if counted.error != 0 {
+            self.stop = Stop::Interrupted;
+        }
+        for tally in counted.tallies {
+            let same = |known: &&mut Tally| (known.stream, known.op) == (tally.stream, tally.op);
+            match self.tallies.iter_mut().find(same) {
+                Some(known) => known.merge(&tally),
+                None => self.tallies.push(tally),
+            }
+        }
+    }
+
+    /// fio says nothing about the course of time, single I/Os or the drive's health.
+    fn segment(mut self, workload: Workload, began: Nanos) -> Segment {
+        self.tallies.sort_by_key(|tally| (tally.stream, tally.op.index()));
+        Segment {
+            workload,
+            began,
+            ended: began + self.elapsed,
+            stop: self.stop,
+            tallies: self.tallies,
+            seconds: Windows::new(1_000_000_000),
+            gigabytes: Windows::new(1 << 30),
+            slowest: Vec::new(),
+            samples: Vec::new(),
+            refused: Vec::new(),
+            health_before: Health::default(),
+            health_after: Health::default(),
+            accounting: None,
+            after_break: false,
+        }
+    }
+}
+
+/// Everything of all jobs, so that no sum of them can overflow.
+#[derive(Default)]
+struct Totals {
+    ios: u64,
+    bytes: u64,
+    latency_ns: u64,
+    counted: u64,
+}
+
+impl Totals {
+    fn add(&mut self, tally: &Tally) -> Option<()> {
+        let add = |sum: &mut u64, more: u64| {
+            *sum = sum.saturating_add(more);
+            (*sum <= COUNT_MAX).then_some(())
+        };
+        add(&mut self.ios, tally.ios)?;
+        add(&mut self.ios, tally.errors)?;
+        add(&mut self.ios, tally.short)?;
+        add(&mut self.bytes, tally.bytes)?;
+        add(&mut self.latency_ns, tally.latency_ns_sum)?;
+        add(&mut self.counted, tally.latency.count())
+    }
+}

@@ -1,0 +1,231 @@
+//! What a job was told, as a stream of a workload.
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::size::Size;
+use likenew_core::until::Until;
+use likenew_core::workload::{Arrivals, Pace, Stream};
+
+use super::ImportError;
+use super::notes::{Note, Notes};
+use super::options::Options;
+use super::spelling::{Amount, parse_amount};
+
+/// The stream that `copies` copies of the job are.
+pub(super) fn stream(
+    options: &Options,
+    name: &str,
+    copies: u32,
+    notes: &mut Notes,
+) -> Result<Stream, ImportError> {
+    let (op, is_random) = operation(options)?;
+    let size = size(options, op)?;
+    let place = place(options, is_random, copies, name, notes)?;
+    let pace = pace(options, &size)?;
+    if matches!(pace, Pace::Open { .. }) {
+        notes.add(Note::Paced, name);
+    }
+    let mut unsaid = options.unsaid();
+    unsaid.extend(
+        options
+            .text("rw")
+            .filter(|rw| rw.contains(':') || rw.contains("trimwrite"))
+            .map(|rw| format!("rw={rw}")),
+    );
+    if !unsaid.is_empty() {
+        notes.add(Note::Unsaid(unsaid.join(" ")), name);
+    }
+    Ok(Stream { op, size, place, pace, data: data(options)? })
+}
+
+fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {
+    let text = options.text("rw").unwrap_or("read");
+    let word = text.split(':').next().unwrap_or_default();
+    let (is_random, word) = match word.strip_prefix("rand") {
+        Some(word) => (true, word),
+        None => (false, word),
+    };
+    let op = match word {
+        "read" => Mix::Only(Op::Read),
+        // Of a trim and the write that follows it, the write is what there is a word for; the notes name the rest.
+        "write" | "trimwrite" => Mix::Only(Op::Write),
+        "trim" => Mix::Only(Op::Trim),
+        "rw" | "readwrite" => mix(options)?,
+        _ => {
+            return Err(options
+                .unexpected("rw", "read, write, trim, rw, readwrite or trimwrite, with or without rand"));
+        }
+    };
+    Ok((op, is_random))
+}
+
+fn mix(options: &Options) -> Result<Mix, ImportError> {
+    const HALF: u8 = 50;
+    let percent = |option: &str| {
+        let read = |text: &str| text.parse().ok().filter(|percent: &u8| *percent <= 100);
+        let wrong = || options.unexpected(option, "a whole number of percent");
+        options.text(option).map(|text| read(text).ok_or_else(wrong)).transpose()
+    };
+    let reads = match (percent("rwmixread")?, percent("rwmixwrite")?) {
+        (Some(reads), _) => reads,
+        (None, Some(writes)) => 100 - writes,
+        (None, None) => HALF,
+    };
+    Ok(match reads {
+        0 => Mix::Only(Op::Write),
+        100 => Mix::Only(Op::Read),
+        reads => Mix::Reads(reads),
+    })
+}
+
+const LENGTH: &str = "lengths of I/O of at least one byte and at most 1 GiB as fio spells them, such as 4096, 4k or 4k/60:64k/40";
+
+fn size(options: &Options, op: Mix) -> Result<Size, ImportError> {
+    let (option, text) = match (options.text("bssplit"), options.text("bs")) {
+        (Some(text), _) => ("bssplit", text),
+        (None, Some(text)) => ("bs", text),
+        (None, None) => ("bs", "4096"),
+    };
+    let wrong = || options.unexpected(option, LENGTH);
+    let sides: Vec<&str> = text.split(',').collect();
+    // A side that is left out is as the one before it.
+    let side = |index: usize| sides.iter().take(index + 1).rev().find(|side| !side.is_empty()).copied();
+    let lengths = |index: usize| lengths(side(index)?, options.kibi());
+    let choices = match op {
+        Mix::Only(Op::Read | Op::Flush) => lengths(0),
+        Mix::Only(Op::Write) => lengths(1),
+        Mix::Only(Op::Trim) => lengths(2),
+        Mix::Reads(_) if side(0) == side(1) => lengths(0),
+        Mix::Reads(percent) => lengths(0).zip(lengths(1)).map(|(reads, writes)| {
+            let share = |choices: Vec<(u64, u64)>, share: u8| {
+                let sum: u64 = choices.iter().map(|(_, weight)| weight).sum();
+                choices
+                    .into_iter()
+                    .map(move |(bytes, weight)| (bytes, weight * u64::from(share) * 100 / sum.max(1)))
+            };
+            share(reads, percent).chain(share(writes, 100 - percent)).collect()
+        }),
+    };
+    let choices = choices.ok_or_else(wrong)?;
+    let spelled: Vec<String> = match choices.as_slice() {
+        [(bytes, _)] => vec![bytes.to_string()],
+        several => {
+            let heavy = several.iter().filter(|(_, weight)| *weight > 0);
+            heavy.map(|(bytes, weight)| format!("{bytes}:{weight}")).collect()
+        }
+    };
+    spelled.join(",").parse().map_err(|_| wrong())
+}
+
+/// Lengths with their percents; those without share equally what is left.
+fn lengths(text: &str, kibi: u64) -> Option<Vec<(u64, u64)>> {
+    let mut lengths = Vec::new();
+    for part in text.split(':') {
+        let (size, percent) =
+            part.split_once('/').map_or((part, None), |(size, percent)| (size, Some(percent)));
+        let percent = match percent {
+            None | Some("") => None,
+            Some(percent) => Some(percent.parse::<u64>().ok().filter(|percent| *percent <= 100)?),
+        };
+        lengths.push((parse_amount(size, kibi)?.bytes()?, percent));
+    }
+    let said: u64 = lengths.iter().filter_map(|(_, percent)| *percent).sum();
+    let silent = lengths.iter().filter(|(_, percent)| percent.is_none()).count() as u64;
+    let rest = 100u64.saturating_sub(said).checked_div(silent).unwrap_or(0);
+    Some(lengths.into_iter().map(|(size, percent)| (size, percent.unwrap_or(rest))).collect())
+}
+
+fn place(
+    options: &Options,
+    is_random: bool,
+    copies: u32,
+    name: &str,
+    notes: &mut Notes,
+) -> Result<Place, ImportError> {
+    let start = options.amount("offset")?.unwrap_or(Amount::Bytes(0));
+    let increment = options.bytes("offset_increment")?.unwrap_or(0);
+    let region = match (start, options.amount("size")?) {
+        (Amount::Bytes(start), Some(Amount::Bytes(size))) => {
+            let others = increment.saturating_mul(u64::from(copies) - 1);
+            Region::bytes(start..start.saturating_add(size).saturating_add(others))
+        }
+        (Amount::Bytes(0), Some(Amount::Percent(percent))) => {
+            format!("0%..{percent}%").parse().expect("a percent is from 0 to 100")
+        }
+        _ => Region::WHOLE,
+    };
+    if !is_random && copies > 1 && increment == 0 {
+        notes.add(Note::Overlapping, name);
+    }
+    let wrong = || options.unexpected("random_distribution", "a distribution, such as random or zipf:1.2");
+    match options.text("random_distribution") {
+        _ if !is_random => Ok(Place::Forward(region)),
+        None | Some("random") => Ok(Place::Uniform(region)),
+        Some(text) => match text.strip_prefix("zipf:") {
+            Some(theta) => {
+                let theta = theta.split(':').next().unwrap_or_default().parse().ok();
+                let theta = theta.filter(|theta| *theta > 0.0 && *theta <= 10.0).ok_or_else(wrong)?;
+                Ok(Place::Zipf { region, theta })
+            }
+            None => {
+                notes.add(Note::Unsaid(format!("random_distribution={text}")), name);
+                Ok(Place::Uniform(region))
+            }
+        },
+    }
+}
+
+fn pace(options: &Options, size: &Size) -> Result<Pace, ImportError> {
+    let depth = options.count_or_one("iodepth")?;
+    let (option, each) =
+        if options.text("rate_iops").is_some() { ("rate_iops", 1.0) } else { ("rate", size.mean()) };
+    let Some(text) = options.text(option) else { return Ok(Pace::Closed { depth }) };
+    let wrong = || options.unexpected(option, "rates for reads, writes and trims, such as 200 or 140,60");
+    let mut sum = 0u64;
+    for side in text.split(',').filter(|side| !side.is_empty()) {
+        let rate = parse_amount(side, options.kibi()).and_then(Amount::bytes).ok_or_else(wrong)?;
+        sum = sum.saturating_add(rate);
+    }
+    if sum == 0 {
+        return Err(wrong());
+    }
+    let arrivals =
+        if options.text("rate_process") == Some("poisson") { Arrivals::Poisson } else { Arrivals::Even };
+    Ok(Pace::Open { per_second: sum as f64 / each, arrivals, depth_max: depth })
+}
+
+fn data(options: &Options) -> Result<DataClass, ImportError> {
+    if options.flag("zero_buffers") {
+        return Ok(DataClass::Zero);
+    }
+    let Some(text) = options.text("buffer_compress_percentage") else { return Ok(DataClass::Random) };
+    let percent = text.parse::<u8>().ok().filter(|percent| *percent <= 100);
+    match percent
+        .ok_or_else(|| options.unexpected("buffer_compress_percentage", "a whole number of percent"))?
+    {
+        0 => Ok(DataClass::Random),
+        100 => Ok(DataClass::Zero),
+        percent => Ok(DataClass::Ratio(f32::from(100 - percent) / 100.0)),
+    }
+}
+
+/// When all copies together end.
+pub(super) fn until(options: &Options, copies: u32) -> Result<Until, ImportError> {
+    let all = |bound: u64| bound.saturating_mul(u64::from(copies));
+    let elapsed = match options.duration("runtime")? {
+        Some(span) => Some(span),
+        None => options.duration("timeout")?,
+    };
+    if options.flag("time_based") {
+        return Ok(Until { elapsed, ops: None, bytes: None });
+    }
+    let bytes = match options.bytes("io_size")? {
+        Some(bytes) => Some(bytes),
+        None => options.bytes("size")?,
+    };
+    // With a count of I/Os an export only makes the amount large enough.
+    let ops = options.bytes("number_ios")?.filter(|ops| *ops > 0).map(all);
+    Ok(Until { elapsed, ops, bytes: bytes.filter(|_| ops.is_none()).map(all) })
+}

@@ -1,0 +1,161 @@
+//! What one job did, by operation.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::tally::Tally;
+use likenew_core::units::Nanos;
+
+use super::ImportError;
+use super::latency::Latency;
+use super::node::{COUNT_MAX, Node};
+use super::notes::{Note, Notes};
+
+/// What one job, or all its copies, came to.
+pub(super) struct Counted {
+    /// By operation; only those that occurred.
+    pub(super) tallies: Vec<Tally>,
+    /// How long it took; fio tells milliseconds apart.
+    pub(super) elapsed: Nanos,
+    /// The system's error number it ended with, or 0.
+    pub(super) error: i32,
+}
+
+const SIDE: &str = "an object that says what the job did";
+
+impl Counted {
+    pub(super) fn read(
+        job: &Node<'_>,
+        stream: u16,
+        mix: Mix,
+        name: &str,
+        notes: &mut Notes,
+    ) -> Result<Self, ImportError> {
+        let mut counted = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, error: 0 };
+        match job.get("mixed") {
+            Some(mixed) if job.get("read").is_none() => counted.mixed(&mixed, stream, mix, name, notes)?,
+            _ => {
+                for op in [Op::Read, Op::Write, Op::Trim] {
+                    let side = Side::read(&job.need(op.name(), SIDE)?, name, notes)?;
+                    counted.add(&side, stream, op);
+                }
+            }
+        }
+        if let Some(sync) = job.get("sync") {
+            let ios = sync.need("total_ios", "a count of flushes")?.count()?;
+            let latency = if ios > 0 { Latency::read(&sync, name, notes)? } else { Latency::default() };
+            counted.add(&Side { ios, latency, ..Side::default() }, stream, Op::Flush);
+        }
+        counted.failures(job, stream, mix, name, notes)?;
+        if counted.elapsed == Nanos::ZERO && counted.tallies.iter().any(|tally| tally.bytes > 0) {
+            notes.add(Note::Instant, name);
+        }
+        Ok(counted)
+    }
+
+    /// Reads and writes that fio counted as one.
+    fn mixed(
+        &mut self,
+        node: &Node<'_>,
+        stream: u16,
+        mix: Mix,
+        name: &str,
+        notes: &mut Notes,
+    ) -> Result<(), ImportError> {
+        let side = Side::read(node, name, notes)?;
+        let reads = match mix {
+            Mix::Only(op) => {
+                self.add(&side, stream, op);
+                return Ok(());
+            }
+            Mix::Reads(percent) => f64::from(percent) / 100.0,
+        };
+        notes.add(Note::Mixed, name);
+        let part = |count: u64| (count as f64 * reads).round() as u64;
+        let (first, rest) = side.latency.divide(reads);
+        let (ios, bytes, short) = (part(side.ios), part(side.bytes), part(side.short));
+        let elapsed = side.elapsed;
+        self.add(&Side { ios, bytes, short, elapsed, latency: first }, stream, Op::Read);
+        let (ios, bytes, short) = (side.ios - ios, side.bytes - bytes, side.short - short);
+        self.add(&Side { ios, bytes, short, elapsed, latency: rest }, stream, Op::Write);
+        Ok(())
+    }
+
+    fn add(&mut self, side: &Side, stream: u16, op: Op) {
+        self.elapsed = self.elapsed.max(side.elapsed);
+        if side.ios > 0 {
+            self.tallies.push(Tally {
+                ios: side.ios,
+                bytes: side.bytes,
+                short: side.short,
+                latency_ns_sum: (side.latency.mean_ns * side.ios as f64).round() as u64,
+                latency: side.latency.distribution(),
+                ..Tally::new(stream, op)
+            });
+        }
+    }
+
+    /// fio counts errors by job; they are kept with the first operation that the job did.
+    fn failures(
+        &mut self,
+        job: &Node<'_>,
+        stream: u16,
+        mix: Mix,
+        name: &str,
+        notes: &mut Notes,
+    ) -> Result<(), ImportError> {
+        self.error = job.get("error").map_or(Ok(0), |error| error.errno())?;
+        let total = job.get("total_err").map_or(Ok(0), |total| total.count())?;
+        let errors = total.max(u64::from(self.error != 0));
+        if errors == 0 {
+            return Ok(());
+        }
+        let first = match self.error {
+            0 => job.get("first_error").map_or(Ok(0), |error| error.errno())?,
+            error => error,
+        };
+        notes.add(Note::Failed(first), name);
+        if self.tallies.is_empty() {
+            let op = if let Mix::Only(op) = mix { op } else { Op::Read };
+            self.tallies.push(Tally::new(stream, op));
+        }
+        self.tallies[0].errors = errors;
+        self.tallies[0].ios = self.tallies[0].ios.max(errors);
+        Ok(())
+    }
+}
+
+/// One operation of a job.
+#[derive(Default)]
+struct Side {
+    ios: u64,
+    bytes: u64,
+    short: u64,
+    elapsed: Nanos,
+    latency: Latency,
+}
+
+impl Side {
+    fn read(node: &Node<'_>, name: &str, notes: &mut Notes) -> Result<Self, ImportError> {
+        let ios = node.need("total_ios", "a count of I/Os")?.count()?;
+        let amount = node.need("io_bytes", "a number of bytes")?;
+        let bytes = amount.count()?;
+        // Before version 3 this was a number of KiB; both together leave no doubt.
+        if let Some(kibibytes) = node.get("io_kbytes")
+            && kibibytes.count()? != bytes / 1024
+        {
+            return Err(amount.unexpected("bytes, 1024 times io_kbytes"));
+        }
+        let runtime = node.need("runtime", "milliseconds")?;
+        let ms = runtime.count()?;
+        if ms > COUNT_MAX / 1_000_000 {
+            return Err(runtime.unexpected("milliseconds that make less than 36 years"));
+        }
+        let short = node.get("short_ios").map_or(Ok(0), |short| short.count())?;
+        // An I/O that failed moved nothing, and fio leaves out how long it took.
+        let latency = if bytes > 0 { Latency::read(node, name, notes)? } else { Latency::default() };
+        if latency.mean_ns * ios as f64 > COUNT_MAX as f64 {
+            return Err(node.unexpected("latencies that sum up to less than 36 years"));
+        }
+        Ok(Self { ios, bytes, short, elapsed: Nanos::from_millis(ms), latency })
+    }
+}

@@ -1,0 +1,310 @@
+//! Real output of fio 3.33 in many shapes, and what is none.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::recorder::Stop;
+use likenew_core::until::Until;
+use likenew_core::workload::Pace;
+use proptest::prelude::*;
+
+use super::*;
+
+macro_rules! sample {
+    ($name:literal) => {
+        include_str!(concat!("../../tests/samples/", $name))
+    };
+}
+
+const SAMPLES: [&str; 17] = [
+    sample!("bins.json"),
+    sample!("both.json"),
+    sample!("clat_bins.json"),
+    sample!("client.json"),
+    sample!("copies.json"),
+    sample!("error.json"),
+    sample!("grouped.json"),
+    sample!("mixed.json"),
+    sample!("no_latency.json"),
+    sample!("no_percentiles.json"),
+    sample!("no_total_latency.json"),
+    sample!("null.json"),
+    sample!("randrw.json"),
+    sample!("read.json"),
+    sample!("status.json"),
+    sample!("two.json"),
+    sample!("warned.json"),
+];
+
+#[track_caller]
+fn one(text: &str) -> (Import, Segment) {
+    let mut imported = import(text).unwrap();
+    assert_eq!(imported.segments.len(), 1);
+    let segment = imported.segments.remove(0);
+    (imported, segment)
+}
+
+#[track_caller]
+fn caveat(imported: &Import, words: &str) {
+    let found = imported.identity.caveats.iter().any(|caveat| caveat.contains(words));
+    assert!(found, "no \"{words}\" in {:#?}", imported.identity.caveats);
+}
+
+#[test]
+fn every_sample_is_read() {
+    for text in SAMPLES {
+        let imported = import(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert!(imported.unix_ms > 1_700_000_000_000);
+        assert_eq!(imported.identity.engine, "fio 3.33");
+        assert_eq!(imported.identity.name, "/tmp/fio.bin");
+        for segment in &imported.segments {
+            let stored = serde_json::to_string(segment).unwrap();
+            assert_eq!(serde_json::from_str::<Segment>(&stored).unwrap(), *segment);
+        }
+    }
+}
+
+#[test]
+fn amounts_and_options_are_those_of_the_job() {
+    let (imported, segment) = one(sample!("read.json"));
+    assert_eq!((segment.ios(Op::Read), segment.bytes(Op::Read), segment.ios(Op::Write)), (1024, 4 << 20, 0));
+    let stream = &segment.workload.streams[0];
+    assert_eq!(
+        (segment.workload.name.as_str(), stream.op, stream.size.max()),
+        ("reads", Mix::Only(Op::Read), 4096)
+    );
+    assert_eq!(
+        (stream.place, stream.pace),
+        (Place::Uniform(likenew_core::region::Region::bytes(0..4 << 20)), Pace::Closed { depth: 1 })
+    );
+    assert_eq!(segment.workload.until, Until::bytes(4 << 20));
+    assert_eq!((imported.geometry.capacity, imported.geometry.block), (4 << 20, 4096));
+    caveat(&imported, "interpolated");
+    caveat(&imported, "completion latency");
+    let (_, segment) = one(sample!("randrw.json"));
+    assert_eq!(segment.ios(Op::Read) + segment.ios(Op::Write), 1024);
+    assert_eq!(segment.workload.streams[0].op, Mix::Reads(70));
+}
+
+#[test]
+fn bins_give_the_very_percentiles_of_fio() {
+    let (imported, segment) = one(sample!("bins.json"));
+    let value: serde_json::Value = serde_json::from_str(sample!("bins.json")).unwrap();
+    let lat = &value["jobs"][0]["read"]["lat_ns"];
+    let total = segment.total();
+    assert_eq!(total.latency.count(), 1024);
+    assert!((total.latency_ns_mean() / lat["mean"].as_f64().unwrap() - 1.0).abs() < 1e-6);
+    for (percent, ns) in lat["percentile"].as_object().unwrap() {
+        let found = total.latency.quantile(percent.parse::<f64>().unwrap() / 100.0).0 as f64;
+        let listed = ns.as_f64().unwrap();
+        // The longest is known more exactly than fio's own bin of 1/64.
+        assert!((found / listed - 1.0).abs() < 0.02, "{percent}: {found} for {listed}");
+    }
+    assert!((total.latency.max().0 as f64 / lat["max"].as_f64().unwrap() - 1.0).abs() < 1e-3);
+    assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("percentile")));
+}
+
+#[test]
+fn what_fio_did_not_measure_is_not_known() {
+    let (imported, segment) = one(sample!("no_latency.json"));
+    assert_eq!((segment.total().latency.count(), segment.total().latency_ns_sum), (0, 0));
+    caveat(&imported, "not to measure latency");
+    let (imported, segment) = one(sample!("no_percentiles.json"));
+    assert!(segment.total().latency.count() == 0 && segment.total().latency_ns_sum > 0);
+    caveat(&imported, "the mean alone");
+    caveat(&one(sample!("no_total_latency.json")).0, "disable_lat");
+}
+
+#[test]
+fn copies_are_one_workload_whether_fio_has_joined_them_or_not() {
+    for text in [sample!("copies.json"), sample!("grouped.json")] {
+        let (_, segment) = one(text);
+        assert_eq!(
+            (segment.workload.lanes, segment.ios(Op::Read), segment.latencies().count()),
+            (4, 4096, 4096)
+        );
+        assert_eq!(segment.workload.until, Until::bytes(16 << 20));
+    }
+}
+
+#[test]
+fn jobs_that_follow_one_another_do_so_in_time() {
+    let imported = import(sample!("two.json")).unwrap();
+    let [one, two] = &imported.segments[..] else { panic!("two jobs") };
+    assert_eq!((one.workload.name.as_str(), two.workload.name.as_str()), ("one", "two"));
+    assert!(two.began == one.ended && two.elapsed() > likenew_core::units::Nanos::ZERO);
+}
+
+#[test]
+fn mixed_reports_are_taken_apart_and_said_to_be() {
+    let (imported, segment) = one(sample!("mixed.json"));
+    caveat(&imported, "as one number");
+    assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write)), (717, 307));
+    assert_eq!(segment.total().bytes, 4 << 20);
+    let (imported, segment) = one(sample!("both.json"));
+    assert_eq!(segment.total().ios, 1024, "the sum is not counted again");
+    assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("as one number")));
+}
+
+#[test]
+fn errors_notes_and_repeated_documents_are_named() {
+    let (imported, segment) = one(sample!("error.json"));
+    assert_eq!((segment.errors(), segment.stop), (1, Stop::Interrupted));
+    caveat(&imported, "Inappropriate ioctl");
+    caveat(&import(sample!("status.json")).unwrap(), "--status-interval");
+    let (imported, _) = one(sample!("warned.json"));
+    caveat(&imported, "direct=1");
+    assert!(imported.identity.facts.contains(&("ioengine".into(), "psync".into())));
+    let (_, segment) = one(sample!("client.json"));
+    assert_eq!((segment.workload.name.as_str(), segment.ios(Op::Read)), ("remote on 127.0.0.1", 1024));
+}
+
+#[test]
+fn settings_that_no_workload_says_are_named_and_rates_are_kept() {
+    let text = sample!("read.json").replace(
+        "\"rw\" : \"randread\"",
+        "\"rw\" : \"randread\", \"thinktime\" : \"5\", \"rate_iops\" : \"2k\"",
+    );
+    let (imported, segment) = one(&text);
+    caveat(&imported, "thinktime=5");
+    assert!(matches!(segment.workload.streams[0].pace, Pace::Open { per_second: 2048.0, .. }));
+}
+
+#[test]
+fn what_is_not_fios_json_is_refused_with_a_remedy() {
+    for (text, words) in [
+        ("", "it is empty"),
+        (" \n", "it is empty"),
+        ("<!DOCTYPE html><html>{}</html>", "page"),
+        ("[{\"jobs\": []}]", "a list"),
+        (sample!("terse.txt"), "terse output: run fio with --output-format=json"),
+        (sample!("normal.txt"), "for people: run fio"),
+        ("hello", "no line begins with a brace"),
+        ("{}", "\"fio version\": expected"),
+        ("{\"fio version\": \"fio-3.33\"}", "jobs: expected a list of jobs"),
+        ("{\"fio version\": \"fio-3.33\", \"jobs\": [], \"timestamp\": 1}", "at least one job"),
+        ("{\"fio version\": \"fio-2.21\"}", "fio 3 or newer"),
+        ("{\"fio version\": \"3\"}", "such as \"fio-3.33\""),
+        ("{\"fio version\": 3}", "a text, found 3"),
+    ] {
+        let error = import(text).unwrap_err().to_string();
+        assert!(error.contains(words), "{text:.40}: {error}");
+    }
+}
+
+#[test]
+fn damage_is_named_by_its_place() {
+    let text = sample!("read.json");
+    let cut = &text[..text.len() / 2];
+    let Err(ImportError::Malformed { line, why, .. }) = import(cut) else { panic!("it was cut off") };
+    assert!(line == cut.lines().count() && why.contains("cut off"), "{line}: {why}");
+    let after_note = format!("fio: a note\n{}", text.replacen("\"bw\" : ", "\"bw\" : nan", 1));
+    let place = after_note.lines().position(|line| line.contains("nan")).unwrap() + 1;
+    let Err(ImportError::Malformed { line, .. }) = import(&after_note) else { panic!("nan is no JSON") };
+    assert_eq!(line, place);
+}
+
+#[test]
+fn values_of_another_form_are_refused_by_path() {
+    for (from, to, words) in [
+        (
+            "\"clat_ns\" : {",
+            "\"clat\" : {",
+            "jobs[0].read.clat_ns: expected an object with \"mean\" in nanoseconds, as fio 3 gives it, found nothing",
+        ),
+        ("\"lat_ns\" : {", "\"lat_us\" : {", "jobs[0].read.lat_ns: expected"),
+        (
+            "\"total_ios\" : 1024",
+            "\"total_ios\" : -1024",
+            "jobs[0].read.total_ios: expected a whole number from 0 to 2⁶⁰, found -1024",
+        ),
+        (
+            "\"io_bytes\" : 4194304",
+            "\"io_bytes\" : 4096",
+            "jobs[0].read.io_bytes: expected bytes, 1024 times io_kbytes, found 4096",
+        ),
+        ("\"bs\" : \"4096\"", "\"bs\" : \"lots\"", "jobs[0].\"job options\".bs: expected lengths of I/O"),
+        ("\"bs\" : \"4096\"", "\"bs\" : \"0\"", "jobs[0].\"job options\".bs: expected lengths of I/O"),
+        ("\"error\" : 0", "\"error\" : \"EIO\"", "jobs[0].error: expected an error number"),
+        ("\"job options\"", "\"options\"", "jobs[0].\"job options\": expected"),
+        ("\"groupid\" : 0", "\"groupid\" : 1e300", "jobs[0].groupid: expected a whole number"),
+    ] {
+        let text = sample!("read.json").replacen(from, to, 1);
+        assert_ne!(text, sample!("read.json"), "{from}");
+        let error = import(&text).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn numbers_beyond_any_drive_are_refused_before_they_overflow() {
+    let job = |index: u32| {
+        let value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
+        let mut job = value["jobs"][0].clone();
+        job["jobname"] = format!("job {index}").into();
+        job["read"]["io_bytes"] = (1u64 << 59).into();
+        job["read"]["io_kbytes"] = (1u64 << 49).into();
+        job
+    };
+    let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
+    value["jobs"] = (0..40).map(job).collect::<Vec<_>>().into();
+    let error = import(&value.to_string()).unwrap_err().to_string();
+    assert!(error.contains("come to less than 2⁶⁰ in all"), "{error}");
+}
+
+#[test]
+fn a_deep_nest_ends_in_an_error() {
+    let text = format!("{{\"a\": {}", "[".repeat(100 << 20));
+    assert!(matches!(import(&text), Err(ImportError::Malformed { .. })));
+}
+
+#[test]
+fn jobs_of_one_name_are_told_apart() {
+    let text = sample!("two.json").replace("\"jobname\" : \"two\"", "\"jobname\" : \"one\"");
+    let imported = import(&text).unwrap();
+    let names: Vec<&str> = imported.segments.iter().map(|segment| segment.workload.name.as_str()).collect();
+    assert_eq!(names, ["one", "one (2)"]);
+}
+
+/// Any value of a document put in place of another, by number.
+fn replace(value: &mut serde_json::Value, at: &mut usize, by: &serde_json::Value) {
+    if *at == 0 {
+        *value = by.clone();
+    }
+    *at = at.wrapping_sub(1);
+    match value {
+        serde_json::Value::Array(list) => list.iter_mut().for_each(|value| replace(value, at, by)),
+        serde_json::Value::Object(object) => object.values_mut().for_each(|value| replace(value, at, by)),
+        _ => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn damaged_samples_never_panic(which in 0usize..SAMPLES.len(), from in 0.0..1.0f64, length in 0usize..40, with in "[0-9a-z\"{}\\[\\]:,. -]{0,6}") {
+        let text = SAMPLES[which];
+        let start = (from * text.len() as f64) as usize;
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.splice(start..(start + length).min(text.len()), with.bytes());
+        let _ = import(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn strange_values_never_panic(
+        which in 0usize..SAMPLES.len(), at in 1usize..400,
+        number in prop_oneof![any::<f64>(), Just(1.1e18), Just(-1.0)], count in any::<u64>(),
+        text in "[0-9a-z%/:,.-]{0,9}", kind in 0usize..5,
+    ) {
+        let document = &SAMPLES[which][SAMPLES[which].find('{').unwrap()..];
+        let mut documents = serde_json::Deserializer::from_str(document).into_iter::<serde_json::Value>();
+        let mut value = documents.next().unwrap().unwrap();
+        let by: [serde_json::Value; 5] = [number.into(), count.into(), text.into(), serde_json::Value::Null, serde_json::json!({})];
+        replace(&mut value, &mut at.clone(), &by[kind]);
+        if let Ok(imported) = import(&value.to_string()) {
+            for segment in &imported.segments {
+                let stored = serde_json::to_string(segment).unwrap();
+                prop_assert_eq!(&serde_json::from_str::<Segment>(&stored).unwrap(), segment);
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a workload is called in a job file, and how its jobs find together again.
+//!
+//! fio cuts a line at `;` and `#`, takes a section whose name begins with `global` for settings, and keeps 255 bytes of a
+//! name (`init.c`, `parse.c`). So these are spelled with `%` as in addresses of the web, and a description says that it
+//! was us: names of other people's jobs are left alone.
+
+use std::fmt::Write as _;
+
+/// Longer names are cut by fio.
+pub(crate) const NAME_BYTES_MAX: usize = 250;
+
+/// The name of a section.
+pub(crate) fn encode(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let global = name.starts_with("global");
+    for (index, character) in name.chars().enumerate() {
+        let special = matches!(character, '%' | ';' | '#' | '[' | ']' | '"' | '\\') || character.is_control();
+        if special || (index == 0 && global) {
+            let mut bytes = [0; 4];
+            for byte in character.encode_utf8(&mut bytes).bytes() {
+                write!(out, "%{byte:02X}").expect("text can be written to");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// The name that was encoded. What is no such spelling stays as it is.
+pub(crate) fn decode(name: &str) -> String {
+    let (mut out, mut rest) = (Vec::with_capacity(name.len()), name.as_bytes());
+    while let Some((&byte, tail)) = rest.split_first() {
+        let spelled = tail.get(..2).filter(|_| byte == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        if let Some(value) = spelled.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            out.push(value);
+            rest = &tail[2..];
+        } else {
+            out.push(byte);
+            rest = tail;
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| name.to_owned())
+}
+
+/// Which part of which workload a job is, as its description says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Number of the workload, from 1.
+    pub(crate) workload: usize,
+    /// Number of the stream, from 1; 0 for a rest.
+    pub(crate) stream: usize,
+}
+
+impl Part {
+    /// As a description.
+    pub(crate) fn describe(self) -> String {
+        match self.stream {
+            0 => format!("likenew workload {} rest", self.workload),
+            stream => format!("likenew workload {} stream {stream}", self.workload),
+        }
+    }
+
+    /// Out of a description, if it is one of ours.
+    pub(crate) fn read(description: &str) -> Option<Self> {
+        let (workload, part) = description.strip_prefix("likenew workload ")?.split_once(' ')?;
+        let workload = workload.parse().ok()?;
+        let stream = match part.strip_prefix("stream ") {
+            Some(number) => number.parse().ok().filter(|number| *number > 0)?,
+            None if part == "rest" => 0,
+            None => return None,
+        };
+        Some(Self { workload, stream })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_that_fio_would_cut_are_spelled() {
+        assert_eq!(encode("SEQ1M Q8T1 read 1/5"), "SEQ1M Q8T1 read 1/5");
+        assert_eq!(encode("a #2; b"), "a %232%3B b");
+        assert_eq!(encode("global fill"), "%67lobal fill");
+        assert_eq!(decode("100% of %zz"), "100% of %zz");
+    }
+
+    proptest! {
+        #[test]
+        fn names_read_back(name in any::<String>()) {
+            let encoded = encode(&name);
+            prop_assert!(!encoded.contains([';', '#', '\n', '\r', '[', ']']) && !encoded.starts_with("global"));
+            prop_assert_eq!(decode(&encoded), name);
+        }
+
+        #[test]
+        fn parts_read_back(workload in 1usize..9999, stream in 0usize..99) {
+            let part = Part { workload, stream };
+            prop_assert_eq!(Part::read(&part.describe()), Some(part));
+        }
+
+        #[test]
+        fn no_name_panics(name in "(%[0-9a-fA-F%é]{0,3}|.){0,9}") {
+            decode(&name);
+            Part::read(&name);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! fio as a partner: any workload as a fio job file, and what fio measured as our own records.
+//!
+//! An exported job does what the loop would do with the workload: as many I/Os of the same lengths, operations, places,
+//! depth and pace. What fio can not do is an error that names the workload; where it only comes near, a comment in the
+//! file says how. An import reads fio's JSON and refuses whatever it would have to guess. This room runs nothing, opens
+//! no file, and neither the loop nor a verdict depends on it.
+
+mod export;
+mod import;
+mod job_name;
+
+pub use export::{ExportError, FILENAME_LEFT_OPEN, export};
+pub use import::{Import, ImportError, import, kind_of};

@@ -1,0 +1,145 @@
+//! One measurement of a drive: before it is aged, after, and after a rest.
+
+use std::ops::Range;
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+
+use super::AgeOptions;
+use super::application_mix::MIXES;
+use super::ground::{Ground, down, region};
+use super::recipe::{FILE_BYTES, Recipe};
+
+/// Which measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Before.
+    New,
+    /// Straight after the ageing.
+    Used,
+    /// After a rest that followed.
+    Rested,
+}
+
+impl Phase {
+    pub(super) const ALL: [Self; 3] = [Self::New, Self::Used, Self::Rested];
+
+    /// What columns and workloads call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Used => "used",
+            Self::Rested => "rested",
+        }
+    }
+}
+
+/// What is measured of I/O of one kind; applications have mixes of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Test {
+    RandomWrites,
+    SequentialWrites,
+    RandomReads,
+    SequentialReads,
+}
+
+impl Test {
+    /// What tables and workloads call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::RandomWrites => "random writes",
+            Self::SequentialWrites => "sequential writes",
+            Self::RandomReads => "random reads",
+            Self::SequentialReads => "sequential reads",
+        }
+    }
+
+    /// Whether each pass has a part of the drive of its own.
+    pub(super) fn is_in_sequence(self) -> bool {
+        matches!(self, Self::SequentialWrites | Self::SequentialReads)
+    }
+}
+
+/// The name of one pass of a test in a phase; workloads that share a pass go on after a comma.
+pub(super) fn pass_name(phase: Phase, test: &str, pass: u32, passes: u32) -> String {
+    format!("{} {test} {pass}/{passes}", phase.name())
+}
+
+const PAGE: u32 = 4096;
+const PREPARE_DEPTH: u32 = 8;
+/// Before reads a drive may finish what it has put off: reads that wait behind writes say nothing of reading.
+const SETTLE: Nanos = Nanos::from_secs(10);
+
+/// Everything that one measurement runs, in order. Random writes come first, as nothing else may have touched the drive
+/// before them; sequential writes, which put their zone in order, come after the applications, and reads last.
+pub(super) fn workloads(phase: Phase, options: &AgeOptions, ground: &Ground) -> Vec<Workload> {
+    let AgeOptions { passes, data, span, time, .. } = *options;
+    let mut workloads = before_writes(phase, options, ground);
+    let each_time = Nanos(time.0 / u64::from(passes));
+    let each = Until {
+        elapsed: Some(each_time),
+        bytes: Some(down(span / u64::from(passes), u64::from(PAGE))),
+        ops: None,
+    };
+    let passes_of = |test: Test, make: &dyn Fn(u32) -> (Until, Stream)| {
+        let one = |pass| {
+            let (until, stream) = make(pass);
+            Workload::new(pass_name(phase, test.name(), pass + 1, passes), until, vec![stream])
+        };
+        (0..passes).map(one).collect::<Vec<_>>()
+    };
+    let random =
+        |op, range| Stream::closed(Mix::Only(op), PAGE, Place::Uniform(region(range)), options.depth, data);
+    let sequential = |op, pass| {
+        let range = ground.part_of_files(pass, passes);
+        let stream = Stream::closed(Mix::Only(op), ground.block, Place::Forward(region(&range)), 1, data);
+        (Until::bytes(range.end - range.start), stream)
+    };
+    workloads.extend(passes_of(Test::RandomWrites, &|_| (each, random(Op::Write, &ground.span))));
+    if phase == Phase::New && !ground.is_folder {
+        workloads.push(in_order("files of applications", ground, &ground.files, options));
+    }
+    for pass in 1..=passes {
+        for mix in &MIXES {
+            let name = pass_name(phase, mix.name, pass, passes);
+            let share = MIXES.len() as u64;
+            let (bytes, time) = (span / share / u64::from(passes), Nanos(each_time.0 / share));
+            workloads.extend(mix.workloads(&name, ground, data, bytes, time));
+        }
+    }
+    workloads.extend(passes_of(Test::SequentialWrites, &|pass| sequential(Op::Write, pass)));
+    workloads.push(Workload { name: format!("{} settling", phase.name()), ..Workload::rest(SETTLE) });
+    workloads.extend(passes_of(Test::RandomReads, &|_| (each, random(Op::Read, &ground.files))));
+    workloads.extend(passes_of(Test::SequentialReads, &|pass| sequential(Op::Read, pass)));
+    workloads
+}
+
+/// In a folder, files have to be there before anything is measured: making one is another thing than writing to it. After
+/// small files came and went, the measured ones are made anew, out of the space that those have left.
+fn before_writes(phase: Phase, options: &AgeOptions, ground: &Ground) -> Vec<Workload> {
+    let is_churned = options.recipe == Recipe::Churn && phase == Phase::Used;
+    if !ground.is_folder || !(phase == Phase::New || is_churned) {
+        return Vec::new();
+    }
+    let mut workloads = Vec::new();
+    if is_churned {
+        let place = Place::Forward(region(&ground.space));
+        let stream = Stream::closed(Mix::Only(Op::Trim), FILE_BYTES, place, 1, options.data);
+        let files = ground.space.end.div_ceil(u64::from(FILE_BYTES));
+        workloads.push(Workload::new("used: all small files deleted", Until::ops(files), vec![stream]));
+    }
+    let measured = ground.span.start..ground.files.end;
+    workloads.push(in_order("files to measure on", ground, &measured, options));
+    workloads
+}
+
+/// Writes a zone once in sequence.
+fn in_order(what: &str, ground: &Ground, zone: &Range<u64>, options: &AgeOptions) -> Workload {
+    let place = Place::Forward(region(zone));
+    let stream = Stream::closed(Mix::Only(Op::Write), ground.block, place, PREPARE_DEPTH, options.data);
+    Workload::new(format!("preparing {what}"), Until::bytes(zone.end - zone.start), vec![stream])
+}

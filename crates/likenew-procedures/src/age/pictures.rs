@@ -1,0 +1,69 @@
+//! The pictures of an ageing run.
+
+use likenew_core::io::Op;
+use likenew_core::segment::Segment;
+use likenew_core::verdict::{Line, Series, Shape};
+
+use super::comparison::{Better, Comparison};
+use super::measured::Measured;
+use super::phase::{Phase, Test};
+use super::recipe::AGEING;
+use crate::series::{axis, speed, speed_over_time};
+
+/// Every figure of the table over what it was when new: 1 is as new, less is worse.
+pub(super) fn against_new(comparisons: &[Comparison]) -> Option<Series> {
+    let known: Vec<&Comparison> =
+        comparisons.iter().filter(|comparison| comparison.fall(Phase::Used).is_some()).collect();
+    if known.is_empty() {
+        return None;
+    }
+    let share = |comparison: &Comparison, phase| {
+        let (new, then) = (comparison.value(Phase::New)?, comparison.value(phase)?);
+        let share = if comparison.better == Better::Higher { then / new } else { new / then };
+        share.is_finite().then_some(share)
+    };
+    let line = |phase: Phase| {
+        let points = known.iter().enumerate();
+        let points = points.filter_map(|(index, comparison)| Some([index as f64, share(comparison, phase)?]));
+        Line::new(phase.name(), points.collect())
+    };
+    let lines = Phase::ALL.map(line).into_iter().filter(|line| !line.points.is_empty());
+    let series = Series::new("What is left of new?", Shape::Bars, axis("test", ""), axis("share of new", ""));
+    Some(series.categories(known.iter().map(|comparison| comparison.test)).lines(lines))
+}
+
+/// The speed of random writes second by second, in each phase from its own start.
+pub(super) fn random_writes(measured: &Measured<'_>) -> Option<Series> {
+    let line = |phase: Phase| {
+        let passes = measured.test(phase, Test::RandomWrites);
+        let origin = passes.first()?.began;
+        let points = passes.iter().flat_map(|segment| speed_over_time(segment, origin));
+        Some(Line::new(phase.name(), points.collect()))
+    };
+    let lines: Vec<Line> = Phase::ALL.into_iter().filter_map(line).collect();
+    let title = "How fast were random writes, second by second?";
+    (!lines.is_empty()).then(|| Series::new(title, Shape::Line, axis("time", "ns"), speed()).lines(lines))
+}
+
+/// The speed of what aged the drive, along the bytes that it wrote.
+pub(super) fn ageing(segments: &[Segment]) -> Option<Series> {
+    let (mut points, mut bytes) = (Vec::new(), 0);
+    for segment in segments.iter().filter(|segment| segment.workload.name.starts_with(AGEING)) {
+        if segment.bytes(Op::Write) == 0 {
+            continue;
+        }
+        let mut since = segment.began;
+        for cell in &segment.gigabytes.cells {
+            bytes += cell.bytes;
+            if cell.last <= since {
+                continue;
+            }
+            points.push([bytes as f64, cell.bytes as f64 / (cell.last - since).as_secs_f64()]);
+            since = cell.last;
+        }
+    }
+    let x = axis("written while ageing", "bytes");
+    let title = "How fast was the writing that aged it?";
+    (!points.is_empty())
+        .then(|| Series::new(title, Shape::Line, x, speed()).lines([Line::new("write", points)]))
+}

@@ -1,0 +1,49 @@
+//! The order of addresses, as it is typed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The order of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// One after the other.
+    Sequential,
+    /// Uniformly random, on multiples of the block.
+    Random,
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(if *self == Self::Sequential { "sequential" } else { "random" })
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "sequential" => Ok(Self::Sequential),
+            "random" => Ok(Self::Random),
+            _ => Err(format!("\"{text}\" is no pattern: write sequential or random")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_read_back_and_nonsense_does_not() {
+        for pattern in [Pattern::Sequential, Pattern::Random] {
+            assert_eq!(pattern.to_string().parse(), Ok(pattern));
+        }
+        for text in ["", "seq", "Random"] {
+            assert!(text.parse::<Pattern>().unwrap_err().contains("sequential or random"));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! One cell of the matrix: what is varied, and the workload that measures it once.
+
+use crate::pattern::Pattern;
+use std::fmt;
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::units::{Nanos, amount, exact_size, three_digits};
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+
+/// What a cell has besides its operation and its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Form {
+    pub(super) pattern: Pattern,
+    pub(super) block: u32,
+    pub(super) depth: u32,
+}
+
+/// One cell of the matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cell {
+    pub(super) form: Form,
+    pub(super) op: Mix,
+    pub(super) data: DataClass,
+}
+
+/// The bounds of a pass.
+pub(super) struct Pass {
+    pub(super) span: u64,
+    pub(super) time: Nanos,
+    pub(super) bytes: u64,
+}
+
+impl Form {
+    /// Bytes that are in flight at most.
+    pub(super) fn queue_bytes(self) -> u64 {
+        u64::from(self.block) * u64::from(self.depth)
+    }
+}
+
+impl Cell {
+    /// The cell that a workload of a sweep measures; the preparation measures none.
+    pub(super) fn of(workload: &Workload) -> Option<Self> {
+        let [stream] = &workload.streams[..] else { return None };
+        if workload.name == super::PREPARE {
+            return None;
+        }
+        let random = matches!(stream.place, Place::Uniform(_));
+        let pattern = if random { Pattern::Random } else { Pattern::Sequential };
+        let form = Form { pattern, block: stream.size.max(), depth: stream.pace.depth() };
+        Some(Self { form, op: stream.op, data: stream.data })
+    }
+
+    /// Its `number`-th pass as the `index`-th workload of a run. Sequential passes walk on through the span from one to
+    /// the next, so that no cache serves one what another has left there.
+    pub(super) fn pass(self, number: usize, index: usize, pass: &Pass) -> Workload {
+        let Form { pattern, block, depth } = self.form;
+        let each = u64::from(block);
+        let end = pass.span - pass.span % each;
+        let bytes = pass.bytes.max(2 * self.form.queue_bytes());
+        let place = match pattern {
+            Pattern::Random => Place::Uniform(Region::bytes(0..end)),
+            Pattern::Sequential => {
+                let parts = (end / bytes).max(1);
+                let start = index as u64 % parts * bytes;
+                Place::Forward(Region::bytes(start - start % each..end))
+            }
+        };
+        let until = Until { elapsed: Some(pass.time), bytes: Some(bytes), ops: None };
+        let stream = Stream::closed(self.op, block, place, depth, self.data);
+        Workload::new(format!("{self} #{number}"), until, vec![stream])
+    }
+
+    /// `random reads of 4 KiB at depth 32`.
+    pub(super) fn describe(self) -> String {
+        let Form { pattern, block, depth } = self.form;
+        format!("{pattern} {} of {} at depth {depth}", noun(self.op), amount(u64::from(block)))
+    }
+}
+
+impl fmt::Display for Cell {
+    /// `RND4K Q32 read`, and what is written where that is not random data.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Form { pattern, block, depth } = self.form;
+        let short = if pattern == Pattern::Sequential { "SEQ" } else { "RND" };
+        let size = exact_size(u64::from(block));
+        write!(f, "{short}{} Q{depth} {}", size.trim_end_matches("iB"), self.op)?;
+        if self.data == DataClass::Random { Ok(()) } else { write!(f, " {}", self.data) }
+    }
+}
+
+/// What the I/Os of an operation are called: `reads`, `writes`, `I/Os (70 % reads)`.
+pub(super) fn noun(op: Mix) -> String {
+    match op {
+        Mix::Only(Op::Read) => "reads".into(),
+        Mix::Only(Op::Write) => "writes".into(),
+        Mix::Only(op) => format!("{op}s"),
+        Mix::Reads(percent) => format!("I/Os ({percent} % reads)"),
+    }
+}
+
+/// A number of I/Os for people: three digits, or all of them with commas between thousands, as tables have them.
+pub(super) fn count(number: f64) -> String {
+    if number < 100.0 {
+        return three_digits(number);
+    }
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && digits.len() > 4 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A ratio for people: three digits, or two significant ones below a tenth.
+pub(super) fn times(ratio: f64) -> String {
+    if ratio >= 0.0995 || ratio <= 0.0 {
+        return three_digits(ratio);
+    }
+    let decimals = (1.0 - ratio.log10().floor()).min(9.0) as usize;
+    format!("{ratio:.decimals$}")
+}
+
+/// `Random`, at the start of a sentence.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASS: Pass = Pass { span: 64 << 20, time: Nanos(1_000_000_000), bytes: 16 << 20 };
+
+    fn cell(pattern: Pattern, block: u32, depth: u32) -> Cell {
+        Cell { form: Form { pattern, block, depth }, op: Mix::Only(Op::Read), data: DataClass::Random }
+    }
+
+    #[test]
+    fn a_workload_says_which_cell_it_measures() {
+        for pattern in [Pattern::Sequential, Pattern::Random] {
+            for cell in [cell(pattern, 512, 1), cell(pattern, 12 << 10, 7)] {
+                let workload = cell.pass(2, 5, &PASS);
+                assert_eq!(Cell::of(&workload), Some(cell));
+                assert!(workload.name.starts_with(&cell.to_string()), "{}", workload.name);
+            }
+        }
+        assert_eq!(cell(Pattern::Random, 4096, 32).to_string(), "RND4K Q32 read");
+        assert_eq!(cell(Pattern::Random, 4096, 32).describe(), "random reads of 4 KiB at depth 32");
+    }
+
+    #[test]
+    fn counts_are_grouped_like_those_of_tables() {
+        let spelled = [3.0, 99.9, 1234.4, 49_966.0, 1_234_567.0].map(count);
+        assert_eq!(spelled, ["3.00", "99.9", "1234", "49,966", "1,234,567"]);
+    }
+
+    #[test]
+    fn small_ratios_keep_two_digits() {
+        let spelled = [2.0, 0.456, 0.0995, 0.0456, 0.00123, 0.0].map(times);
+        assert_eq!(spelled, ["2.00", "0.46", "0.10", "0.046", "0.0012", "0.00"]);
+        assert_eq!(times(1e-30), "0.000000000");
+    }
+
+    #[test]
+    fn sequential_passes_walk_through_the_span_in_whole_blocks() {
+        let starts = |block: u32, depth| -> Vec<u64> {
+            let start = |index| {
+                let workload = cell(Pattern::Sequential, block, depth).pass(1, index, &PASS);
+                let range = workload.streams[0].place.region().resolve(64 << 20, 512).unwrap();
+                assert!(
+                    range.start % u64::from(block) == 0 && (range.end - range.start) % u64::from(block) == 0
+                );
+                assert!(range.end - range.start >= workload.until.bytes.unwrap().min(range.end));
+                range.start
+            };
+            (0..5).map(start).collect()
+        };
+        assert_eq!(starts(1 << 20, 1), [0, 16 << 20, 32 << 20, 48 << 20, 0]);
+        assert_eq!(starts(12 << 10, 1)[1], (16 << 20) / (12 << 10) * (12 << 10));
+        // Twice what the queue holds is more than the span: each pass goes round it.
+        assert_eq!(starts(16 << 20, 4), [0; 5]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Cells that differ in one thing only, one over the other: random over sequential, writes over reads, compressible over
+//! incompressible data.
+
+use crate::pattern::Pattern;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::units::{amount, rate};
+use likenew_core::verdict::{Standing, Verdict};
+use serde::Serialize;
+
+use super::cell::{Cell, Form, capital, noun, times};
+use super::measured::{CellColumns, Matrix, MeasuredCell, Ratio};
+use super::{DIFFERENCE, MORE_PASSES};
+use crate::CONFIDENCE;
+
+/// Two cells that differ in one thing.
+struct Pair<'b, 'a> {
+    of: &'b MeasuredCell<'a>,
+    to: &'b MeasuredCell<'a>,
+    /// What is over what.
+    compared: String,
+    ratio: Ratio,
+}
+
+#[derive(Serialize)]
+pub(super) struct RatioRow {
+    compared: String,
+    #[serde(flatten)]
+    cell: CellColumns,
+    ratio: f64,
+    ratio_low: Option<f64>,
+    ratio_high: Option<f64>,
+}
+
+const WRITES: Mix = Mix::Only(Op::Write);
+const READS: Mix = Mix::Only(Op::Read);
+
+/// Every cell for which `change` names another that was measured, over that one.
+fn pairs<'b, 'a>(
+    matrix: &'b Matrix<'a>,
+    change: impl Fn(Cell) -> Option<(Cell, String)>,
+) -> Vec<Pair<'b, 'a>> {
+    let pair = |of: &'b MeasuredCell<'a>| {
+        let (other, compared) = change(of.cell)?;
+        let to = matrix.find(other)?;
+        Some(Pair { of, to, compared, ratio: of.over(to, CONFIDENCE)? })
+    };
+    matrix.cells.iter().filter_map(pair).collect()
+}
+
+fn random_over_sequential<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Pair<'b, 'a>> {
+    pairs(matrix, |cell| {
+        let sequential = Form { pattern: Pattern::Sequential, ..cell.form };
+        (cell.form.pattern == Pattern::Random)
+            .then(|| (Cell { form: sequential, ..cell }, "random / sequential".to_owned()))
+    })
+}
+
+fn writes_over_reads<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Pair<'b, 'a>> {
+    pairs(matrix, |cell| (cell.op == WRITES).then(|| (Cell { op: READS, ..cell }, "write / read".to_owned())))
+}
+
+fn data_over_hardest<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Pair<'b, 'a>> {
+    let hardest = matrix.hardest();
+    pairs(matrix, move |cell| {
+        (cell.data != hardest)
+            .then(|| (Cell { data: hardest, ..cell }, format!("{} / {}", name(cell.data), name(hardest))))
+    })
+}
+
+/// A class of data in words.
+fn name(data: DataClass) -> String {
+    match data {
+        DataClass::Zero => "zeros".into(),
+        DataClass::Random => "incompressible".into(),
+        DataClass::Ratio(share) => format!("compressible to {:.0} %", share * 100.0),
+    }
+}
+
+/// Every comparison that the cells allow.
+pub(super) fn table(matrix: &Matrix<'_>) -> Vec<RatioRow> {
+    if matrix.cells.is_empty() {
+        return Vec::new();
+    }
+    let all = [random_over_sequential(matrix), writes_over_reads(matrix), data_over_hardest(matrix)];
+    let row = |pair: Pair<'_, '_>| RatioRow {
+        compared: pair.compared,
+        cell: pair.of.columns(),
+        ratio: pair.ratio.value,
+        ratio_low: pair.ratio.interval.map(|interval| interval.low.max(0.0)),
+        ratio_high: pair.ratio.interval.map(|interval| interval.high),
+    };
+    all.into_iter().flatten().map(row).collect()
+}
+
+/// What an engineer asks first: small random I/O, one at a time, against sequential; the largest sequential I/O written
+/// against read, and the smallest random; data that compresses against data that does not.
+pub(super) fn comparisons(matrix: &Matrix<'_>) -> Vec<Verdict> {
+    let hardest = matrix.hardest();
+    let mut verdicts = Vec::new();
+    let mut add = |pairs: &[&Pair<'_, '_>], small: bool, claim: &dyn Fn(&str) -> String, faster: bool| {
+        let key = |pair: &&&Pair<'_, '_>| (pair.of.cell.form.block, pair.of.cell.form.depth);
+        let chosen = if small { pairs.iter().min_by_key(key) } else { pairs.iter().max_by_key(key) };
+        verdicts.extend(chosen.map(|pair| compare(pair, pairs, claim, faster)));
+    };
+    let random = random_over_sequential(matrix);
+    for op in matrix.ops() {
+        let is_of = |pair: &&Pair<'_, '_>| pair.of.cell.op == op && pair.of.cell.data == hardest;
+        let of_op: Vec<_> = random.iter().filter(is_of).collect();
+        let noun = noun(op);
+        add(&of_op, true, &|size| format!("Random {noun} of {size} are slower than sequential ones."), false);
+    }
+    let writes = writes_over_reads(matrix);
+    for pattern in matrix.patterns() {
+        let is_of =
+            |pair: &&Pair<'_, '_>| pair.of.cell.form.pattern == pattern && pair.of.cell.data == hardest;
+        let of_pattern: Vec<_> = writes.iter().filter(is_of).collect();
+        let name = capital(&pattern.to_string());
+        let small = pattern == Pattern::Random;
+        add(&of_pattern, small, &|size| format!("{name} writes of {size} are slower than reads."), false);
+    }
+    let data = data_over_hardest(matrix);
+    for (op, class) in
+        matrix.ops().into_iter().flat_map(|op| matrix.data().into_iter().map(move |data| (op, data)))
+    {
+        let is_of = |pair: &&Pair<'_, '_>| pair.of.cell.op == op && pair.of.cell.data == class;
+        let of_class: Vec<_> = data.iter().filter(is_of).collect();
+        let (noun, class, other) = (capital(&noun(op)), name(class), name(hardest));
+        add(
+            &of_class,
+            false,
+            &|size| format!("{noun} of {size} are faster with data that is {class} than {other}."),
+            true,
+        );
+    }
+    verdicts
+}
+
+/// Whether the first of a pair is slower (or faster) than the second, by 5 % at least.
+fn compare(
+    pair: &Pair<'_, '_>,
+    all: &[&Pair<'_, '_>],
+    claim: &dyn Fn(&str) -> String,
+    faster: bool,
+) -> Verdict {
+    let size = amount(u64::from(pair.of.cell.form.block));
+    let decided = if faster {
+        pair.ratio.is_below(1.0 + DIFFERENCE).map(|below| !below)
+    } else {
+        pair.ratio.is_below(1.0 - DIFFERENCE)
+    };
+    let standing = match decided {
+        Some(true) => Standing::Holds,
+        Some(false) => Standing::Fails,
+        None => Standing::Undecided,
+    };
+    let depth = pair.of.cell.form.depth;
+    let mut verdict = Verdict::new(claim(&size), standing).because(format!(
+        "{} against {} at depth {depth}: {} times as fast",
+        rate(pair.of.speed()),
+        rate(pair.to.speed()),
+        times(pair.ratio.value)
+    ));
+    if let Some(interval) = pair.ratio.interval {
+        verdict = verdict.estimate(pair.ratio.value, interval.low.max(0.0), interval.high, "1");
+    }
+    if all.len() > 1 {
+        let by_ratio = |a: &&&Pair<'_, '_>, b: &&&Pair<'_, '_>| a.ratio.value.total_cmp(&b.ratio.value);
+        let (least, most) = (all.iter().min_by(by_ratio), all.iter().max_by(by_ratio));
+        let say = |pair: &Pair<'_, '_>| {
+            let form = pair.of.cell.form;
+            let (size, depth) = (amount(u64::from(form.block)), form.depth);
+            format!("{} at {size} and depth {depth}", times(pair.ratio.value))
+        };
+        if let (Some(least), Some(most)) = (least, most) {
+            verdict =
+                verdict.because(format!("over all blocks and depths from {} to {}", say(least), say(most)));
+        }
+    }
+    if standing == Standing::Undecided {
+        verdict = verdict.caveat(MORE_PASSES);
+    }
+    verdict
+}

@@ -1,0 +1,125 @@
+//! Which values of a heat map look alike, and how.
+
+use likenew_core::verdict::{Axis, Scale};
+
+use crate::unit::Unit;
+
+/// How a cell looks; without colour its blocks say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shade {
+    /// Two columns of text.
+    pub(super) blocks: &'static str,
+    /// Of the 256 that terminals share: a middle tone that a light and a dark background both show.
+    pub(super) colour: u8,
+}
+
+/// From the lowest values to the highest.
+const AMOUNTS: [Shade; 4] = [
+    Shade { blocks: "░░", colour: 68 },
+    Shade { blocks: "▒▒", colour: 37 },
+    Shade { blocks: "▓▓", colour: 107 },
+    Shade { blocks: "██", colour: 178 },
+];
+/// From much less to much more. Whether less is worse depends on what is compared, so no colour says so.
+const RATIOS: [Shade; 5] = [
+    Shade { blocks: "▼▼", colour: 172 },
+    Shade { blocks: "▼ ", colour: 179 },
+    Shade { blocks: "· ", colour: 244 },
+    Shade { blocks: "▲ ", colour: 74 },
+    Shade { blocks: "▲▲", colour: 32 },
+];
+/// Where the ratios before the last end. Within a tenth, two runs are about equal.
+const RATIO_ENDS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
+/// Values more than this many times apart are shaded by their ratios even where nobody asked for it.
+const LOGARITHMIC_FROM: f64 = 1000.0;
+
+/// The shades of one heat map.
+pub(super) struct Shades {
+    shades: &'static [Shade],
+    /// Where each of them ends; the last has no end.
+    ends: Vec<f64>,
+    highest: f64,
+    unit: Unit,
+}
+
+impl Shades {
+    /// Four equal parts of the values, or of `range` where other maps share it; ratios have fixed ones.
+    pub(super) fn of(values: impl Iterator<Item = f64>, range: Option<[f64; 2]>, axis: &Axis) -> Self {
+        let unit = Unit::of(&axis.unit);
+        let [low, high] = range.unwrap_or_else(|| {
+            values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
+                [low.min(value), high.max(value)]
+            })
+        });
+        if unit == Unit::Ratio {
+            return Self { shades: &RATIOS, ends: RATIO_ENDS.into(), highest: high, unit };
+        }
+        let logarithmic = low > 0.0 && (axis.scale == Scale::Log || high / low >= LOGARITHMIC_FROM);
+        let end = |level: usize| {
+            let share = level as f64 / AMOUNTS.len() as f64;
+            if logarithmic {
+                low * (high / low).powf(share)
+            } else {
+                low.min(0.0) + share * (high - low.min(0.0))
+            }
+        };
+        Self { shades: &AMOUNTS, ends: (1..AMOUNTS.len()).map(end).collect(), highest: high, unit }
+    }
+
+    /// How a value looks.
+    pub(super) fn shade(&self, value: f64) -> Shade {
+        self.shades[self.ends.iter().position(|end| value < *end).unwrap_or(self.ends.len())]
+    }
+
+    /// Each shade with the values it stands for, in words.
+    pub(super) fn legend(&self) -> impl Iterator<Item = (Shade, String)> {
+        let last = self.shades.len() - 1;
+        let meaning = move |level: usize| {
+            if level < last {
+                format!("below {}", self.unit.spell(self.ends[level]))
+            } else if self.unit == Unit::Ratio {
+                format!("{} or more", self.unit.spell(self.ends[last - 1]))
+            } else {
+                format!("up to {}", self.unit.spell(self.highest))
+            }
+        };
+        self.shades.iter().enumerate().map(move |(level, shade)| (*shade, meaning(level)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meanings(values: &[f64], axis: Axis) -> Vec<String> {
+        Shades::of(values.iter().copied(), None, &axis).legend().map(|(_, meaning)| meaning).collect()
+    }
+
+    #[test]
+    fn shades_are_equal_parts_of_what_is_shown() {
+        let speed = Axis::new("speed", "bytes/s");
+        assert_eq!(
+            meanings(&[40e6, 200e6], speed.clone()),
+            ["below 50.0 MB/s", "below 100 MB/s", "below 150 MB/s", "up to 200 MB/s"]
+        );
+        let logarithmic = ["below 10.0 MB/s", "below 100 MB/s", "below 1000 MB/s", "up to 10,000 MB/s"];
+        assert_eq!(meanings(&[1e6, 10e9], speed.clone()), logarithmic, "too far apart for equal steps");
+        assert_eq!(meanings(&[1e6, 16e6], speed.logarithmic())[0], "below 2.00 MB/s");
+        assert_eq!(
+            meanings(&[0.0, 4.0], Axis::new("", "").logarithmic())[0],
+            "below 1",
+            "0 has no logarithm"
+        );
+    }
+
+    #[test]
+    fn a_value_has_the_shade_whose_words_it_keeps() {
+        let shades = Shades::of([0.0, 4.0].into_iter(), None, &Axis::new("", ""));
+        let blocks = [0.0, 0.99, 1.0, 3.0, 4.0].map(|value| shades.shade(value).blocks);
+        assert_eq!(blocks, ["░░", "░░", "▒▒", "██", "██"]);
+        let shades = Shades::of([1.0].into_iter(), None, &Axis::new("", "×").logarithmic());
+        let blocks = [0.4, 0.5, 1.0, 1.2, 2.0].map(|value| shades.shade(value).blocks);
+        assert_eq!(blocks, ["▼▼", "▼ ", "· ", "▲ ", "▲▲"]);
+        assert_eq!(shades.legend().last().unwrap().1, "2.00× or more");
+    }
+}

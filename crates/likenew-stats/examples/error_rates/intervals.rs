@@ -1,0 +1,155 @@
+//! How often intervals hold the truth: of dependent windows, ratios, shares, rates, medians, and at stopping.
+
+use std::fmt::Write as _;
+
+use likenew_stats::interval::{
+    Interval, median_interval, rate_interval, ratio_interval, share_interval, window_interval,
+};
+use likenew_stats::precise::{Goal, Precision, precision};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_distr::{Distribution as _, Poisson};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::counts::{SEEDS, SERIES};
+use crate::series::{Noise, of_known_mean};
+use crate::tables::percent;
+
+/// How often an interval that exists holds the truth, in percent.
+fn held(truth: f64, interval: impl Fn(u64) -> Option<Interval>) -> String {
+    let intervals: Vec<Interval> = SEEDS.filter_map(interval).collect();
+    percent(intervals.iter().filter(|of| of.contains(truth)).count() as u64, intervals.len() as u64)
+}
+
+fn random(seed: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed)
+}
+
+/// So many values around 1, each depending on the one before it.
+fn around_one(count: usize, variation: f64, dependence: f64, random: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+    let mut noise = Noise::default();
+    (0..count).map(|_| noise.around_one(variation, dependence, random)).collect()
+}
+
+/// Dependences of neighbouring windows.
+const DEPENDENCES: [f64; 4] = [0.0, 0.3, 0.5, 0.8];
+
+pub(crate) fn windows_head() -> String {
+    let dependences = DEPENDENCES.map(|of| format!("φ = {of}")).join(" | ");
+    format!("| windows | {dependences} |\n|---|{}\n", "---|".repeat(DEPENDENCES.len()))
+}
+
+pub(crate) fn windows_rows(lengths: &[usize]) -> String {
+    let mut out = String::new();
+    for length in lengths {
+        let cells = DEPENDENCES.map(|dependence| {
+            held(1.0, |seed| {
+                window_interval(&around_one(*length, 0.1, dependence, &mut random(seed)), 0.95, seed)
+            })
+        });
+        writeln!(out, "| n = {length} | {} |", cells.join(" | ")).expect("a string takes text");
+    }
+    out
+}
+
+/// Ratios of two means, by how much the values of each vary, and how many there are of each.
+pub(crate) fn ratios() -> String {
+    const COUNTS: [(usize, usize); 5] = [(3, 3), (3, 10), (5, 5), (10, 3), (10, 10)];
+    let counts = COUNTS.map(|(of, to)| format!("{of} to {to}")).join(" | ");
+    let mut out = format!("| ratio of values | {counts} |\n|---|{}\n", "---|".repeat(COUNTS.len()));
+    for (of, to) in [(0.02, 0.02), (0.1, 0.1), (0.02, 0.1), (0.1, 0.02), (0.2, 0.2)] {
+        let cells = COUNTS.map(|(count_of, count_to)| {
+            held(1.0, |seed| {
+                let mut random = random(seed);
+                let (of, to) =
+                    (around_one(count_of, of, 0.0, &mut random), around_one(count_to, to, 0.0, &mut random));
+                ratio_interval(&of, &to, 0.95, seed)
+            })
+        });
+        writeln!(out, "| {} % to {} % | {} |", of * 100.0, to * 100.0, cells.join(" | "))
+            .expect("a string takes text");
+    }
+    out
+}
+
+/// Shares and rates, which are counted, and medians.
+pub(crate) fn counted() -> String {
+    let mut out = String::from("| interval | of | holds the truth |\n|---|---|---|\n");
+    let mut row = |name: &str, of: String, held: String| {
+        writeln!(out, "| {name} | {of} | {held} % |").expect("a string takes text");
+    };
+    for share in [0.01, 0.1, 0.5] {
+        for cases in [10, 30, 100, 1000] {
+            let hits = |seed| {
+                let mut random = random(seed);
+                (0..cases).filter(|_| random.random_bool(share)).count() as u64
+            };
+            row(
+                "share, Wilson",
+                format!("{} % of {cases}", share * 100.0),
+                held(share, |seed| share_interval(hits(seed), cases, 0.95)),
+            );
+        }
+    }
+    for rate in [0.1, 1.0, 3.0, 10.0, 100.0] {
+        let events = |seed| Poisson::new(rate).unwrap().sample(&mut random(seed)) as u64;
+        row(
+            "rate, Garwood",
+            format!("{rate} expected"),
+            held(rate, |seed| Some(rate_interval(events(seed), 0.95))),
+        );
+    }
+    for length in [6, 10, 30, 100] {
+        let values = |seed| of_known_mean(true, length, seed);
+        row(
+            "median, order",
+            format!("{length} lognormal"),
+            held(1.0, |seed| median_interval(&values(seed), 0.95)),
+        );
+    }
+    out
+}
+
+/// Coefficients of variation of the passes.
+const VARIATIONS: [f64; 7] = [0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.15];
+/// Goals: half the width over the mean, and the least number of passes.
+pub(crate) const GOALS: [(f64, usize); 4] = [(0.05, 5), (0.05, 3), (0.02, 5), (0.02, 3)];
+
+pub(crate) fn stopping_head() -> String {
+    let variations = VARIATIONS.map(|of| format!("{} %", of * 100.0)).join(" | ");
+    format!("| goal | {variations} |\n|---|{}\n", "---|".repeat(VARIATIONS.len()))
+}
+
+/// Stopping at a goal: how often the interval then holds the truth, how often the goal is reached, and how many passes it
+/// took.
+pub(crate) fn stopping_rows(goals: &[(f64, usize)]) -> String {
+    let mut out = String::new();
+    for (share, passes_min) in goals.iter().copied() {
+        let goal = Goal { share, passes_min, ..Goal::default() };
+        let cells = VARIATIONS.map(|variation| {
+            let (mut held, mut reached, mut passes) = (0, 0, 0);
+            for seed in SEEDS {
+                let (interval, is_reached, count) = stopped(&goal, variation, &mut random(seed));
+                held += u64::from(interval.contains(1.0));
+                reached += u64::from(is_reached);
+                passes += count;
+            }
+            let mean = passes as f64 / SERIES as f64;
+            format!("{} / {} / {mean:.1}", percent(held, SERIES), percent(reached, SERIES))
+        });
+        writeln!(out, "| ± {} %, from {passes_min} passes | {} |", share * 100.0, cells.join(" | "))
+            .expect("a string takes text");
+    }
+    out
+}
+
+fn stopped(goal: &Goal, variation: f64, random: &mut Xoshiro256PlusPlus) -> (Interval, bool, usize) {
+    let mut passes = Vec::new();
+    loop {
+        passes.extend(around_one(1, variation, 0.0, random));
+        match precision(&passes, goal) {
+            Precision::More => {}
+            Precision::Reached(interval) => return (interval, true, passes.len()),
+            Precision::Unreachable(interval) => return (interval, false, passes.len()),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+/** A matrix of cells as the options of an ECharts heat map. */
+
+import type { EChartsCoreOption } from "echarts/core";
+
+import type { Series } from "./Document";
+import { escaped, tooltip } from "./picture";
+import type { Look, Palette } from "./picture";
+import { spell, spellBelowHeading } from "./units";
+
+export interface HeatLook extends Look {
+  /** Pixels for all of it: numbers stand in cells that are wide enough. */
+  width: number;
+  /** What the shades run over; the cells themselves without it. */
+  range: [number, number] | null;
+}
+
+/** A cell as ECharts keeps it: column, row, shade, and the value itself. */
+type Cell = [number, number, number, number];
+
+/** Pixels of a character in a cell, of the names of rows, and of everything above and below the cells. */
+const CHARACTER = 6.6;
+const NAMES_MIN = 40;
+const AROUND = 132;
+const ROW = 32;
+/** A ratio so far from 1 has the strongest shade where none is farther. */
+const RATIO_LEAST = 1.25;
+
+/** The columns of a heat map: the categories, and any other place at which there is a cell. */
+export function columnsOf({ categories = [], lines, x }: Series): { place: number; name: string }[] {
+  const places = new Set([...categories.keys(), ...lines.flatMap(({ points }) => points.map(([at]) => at))]);
+  return [...places]
+    .sort((one, other) => one - other)
+    .map((place) => ({ place, name: categories[place] ?? spell(place, x.unit) }));
+}
+
+/** How tall the picture is: as much as its rows need. */
+export function heightOf({ lines }: Series): number {
+  return AROUND + ROW * Math.min(lines.length, 40);
+}
+
+export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
+  const { palette } = look;
+  const columns = columnsOf(series);
+  const [low, high] = endsOf(series, look);
+  const shadeOf = look.logarithmic && low > 0 ? Math.log10 : (value: number) => value;
+  const colours = series.y.unit === "×" ? palette.ratios : palette.amounts;
+  const cells = series.lines.flatMap(({ points }, row) =>
+    points.map(([x, value]): Cell => [columns.findIndex(({ place }) => place === x), row, shadeOf(value), value]),
+  );
+  const numbers = cells.map(([, , , value]) => spellBelowHeading(value, series.y.unit));
+  const names = Math.max(NAMES_MIN, ...series.lines.map(({ name }) => name.length * CHARACTER + 30));
+  const widest = Math.max(...numbers.map((text) => text.length)) * CHARACTER + 4;
+  const [from, to] = [shadeOf(low), shadeOf(high)];
+  const line = { axisLine: { show: false }, axisTick: { show: false }, splitArea: { show: false } };
+  return {
+    animation: false,
+    textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
+    grid: { left: 8, right: 12, top: 30, bottom: 76, containLabel: true },
+    tooltip: {
+      ...tooltip(palette),
+      trigger: "item",
+      formatter: ({ dataIndex }: { dataIndex: number }) => escaped(wordsOf(series, dataIndex)),
+    },
+    xAxis: {
+      ...line,
+      type: "category",
+      name: series.x.label,
+      nameLocation: "middle",
+      nameGap: 28,
+      nameTextStyle: { color: palette.faint },
+      data: columns.map(({ name }) => name),
+      axisLabel: { color: palette.faint, hideOverlap: true },
+    },
+    yAxis: {
+      ...line,
+      type: "category",
+      inverse: true,
+      name: series.rows ?? "",
+      nameLocation: "start",
+      nameTextStyle: { color: palette.faint, align: "left" },
+      data: series.lines.map(({ name }) => name),
+      axisLabel: { color: palette.faint, hideOverlap: true },
+    },
+    visualMap: {
+      type: "continuous",
+      dimension: 2,
+      min: from,
+      max: to,
+      orient: "horizontal",
+      left: "center",
+      bottom: 0,
+      itemHeight: 120,
+      itemWidth: 12,
+      text: [spell(high, series.y.unit), spell(low, series.y.unit)],
+      textStyle: { color: palette.faint },
+      inRange: { color: colours },
+      hoverLink: false,
+    },
+    series: [
+      {
+        type: "heatmap",
+        data: cells.map((value, index) => ({
+          value,
+          label: { color: inkOn((value[2] - from) / (to - from || 1), colours, palette), formatter: numbers[index] },
+        })),
+        label: { show: (look.width - names) / columns.length >= widest, fontSize: 11 },
+        itemStyle: { borderColor: palette.card, borderWidth: 1 },
+        emphasis: { itemStyle: { borderColor: palette.ink, borderWidth: 2 } },
+        progressive: 0,
+      },
+    ],
+  };
+}
+
+/** What the shades run over: a map of ratios has 1 in the middle, any other starts at nothing where it can. */
+function endsOf({ lines, y }: Series, { range, logarithmic }: HeatLook): [number, number] {
+  const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
+  if (y.unit === "×") {
+    const most = values.reduce((most, value) => Math.max(most, value, 1 / value), RATIO_LEAST);
+    return logarithmic ? [1 / most, most] : [0, 2];
+  }
+  const [first = 0] = values;
+  const [low, high] = range ?? [
+    values.reduce((low, value) => Math.min(low, value), first),
+    values.reduce((high, value) => Math.max(high, value), first),
+  ];
+  return logarithmic && low > 0 ? [low, high] : [Math.min(low, 0), high];
+}
+
+/** One cell in words: `queue depth 32, block size 4 KiB: 148 MB/s`. */
+export function wordsOf(series: Series, index: number): string {
+  let before = 0;
+  for (const { name, points } of series.lines) {
+    const point = points[index - before];
+    if (point) {
+      const column = series.categories?.[point[0]] ?? spell(point[0], series.x.unit);
+      const places = [`${series.rows ?? ""} ${name}`.trim(), `${series.x.label} ${column}`.trim()];
+      return `${places.join(", ")}: ${spell(point[1], series.y.unit)}`;
+    }
+    before += points.length;
+  }
+  return "";
+}
+
+/** Light or dark, whichever is read better on a colour this far along. */
+function inkOn(share: number, colours: string[], { ink, card }: Palette): string {
+  const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
+  const [one, other] = [colours[Math.floor(at)] ?? ink, colours[Math.ceil(at)] ?? ink];
+  const back = lightness(one) + (at % 1) * (lightness(other) - lightness(one));
+  return Math.abs(back - lightness(ink)) > Math.abs(back - lightness(card)) ? ink : card;
+}
+
+/** How light a colour like `#0b62c4` looks, from 0 to 1: the weights of Rec. 709. */
+function lightness(colour: string): number {
+  const part = (from: number) => parseInt(colour.slice(from, from + 2), 16) / 255;
+  return 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);
+}

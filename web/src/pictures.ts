@@ -1,0 +1,111 @@
+/**
+ * Series of several documents as pictures that can be compared: laid over each other, or side by side.
+ * A ratio between two cells of heat maps is the only number made here.
+ */
+
+import { quotientOf } from "./compare";
+import type { Labelled, Line, Series } from "./Document";
+
+/** A series as it is drawn. */
+export interface Picture {
+  series: Series;
+  /** The lowest and highest value of all heat maps that are read side by side: equal shades mean equal values. */
+  range: [number, number] | null;
+}
+
+interface Named {
+  label: string;
+  series: Series;
+}
+
+/** All pictures, in the order of the documents: laid over each other where their axes agree, apart where not. */
+export function picturesOf(members: Labelled[]): Picture[] {
+  const names = new Set(members.flatMap(({ document }) => Object.keys(document.series)));
+  return [...names].flatMap((name) => {
+    const all = members.flatMap(({ label, document }) => {
+      const series = document.series[name];
+      return series ? [{ label, series }] : [];
+    });
+    return members.length === 1 ? all.map(({ series }) => ({ series, range: null })) : together(all);
+  });
+}
+
+function together(all: Named[]): Picture[] {
+  const [first] = all;
+  const agreed = first !== undefined && all.length > 1 && all.every(({ series }) => agree(series, first.series));
+  if (agreed && first.series.shape === "heat") return heatMaps(all, first);
+  if (agreed) return [{ series: overlay(all, first), range: null }];
+  return all.map((one) => ({ series: titled(one, one.label), range: null }));
+}
+
+function agree(one: Series, other: Series): boolean {
+  return (
+    one.shape === other.shape &&
+    one.x.unit === other.x.unit &&
+    one.y.unit === other.y.unit &&
+    (one.categories ?? []).length > 0 === (other.categories ?? []).length > 0
+  );
+}
+
+function titled({ series }: Named, of: string): Series {
+  return { ...series, title: `${series.title} · ${of}` };
+}
+
+/** One series with the lines of all, each named after its document. Categories are united by their names. */
+function overlay(all: Named[], first: Named): Series {
+  const categories = [...new Set(all.flatMap(({ series }) => series.categories ?? []))];
+  const lines: Line[] = [];
+  const marks = [];
+  for (const { label, series } of all) {
+    const place = (x: number) => {
+      const category = series.categories?.[x];
+      return category === undefined ? x : categories.indexOf(category);
+    };
+    for (const { name, points, band } of series.lines) {
+      lines.push({
+        name: series.lines.length === 1 ? label : `${label} ${name}`,
+        points: points.map(([x, y]) => [place(x), y]),
+        ...(band ? { band: band.map(([x, low, high]) => [place(x), low, high]) } : {}),
+      });
+    }
+    for (const mark of series.marks ?? []) marks.push({ x: place(mark.x), label: `${label}: ${mark.label}` });
+  }
+  return { ...first.series, categories, lines, marks };
+}
+
+/** Each heat map under its name, shaded alike, and then the ratio of each later one to the first. */
+function heatMaps(all: Named[], first: Named): Picture[] {
+  const range = all.flatMap(({ series }) => series.lines).reduce<[number, number] | null>(
+    (range, { points }) => points.reduce(widened, range),
+    null,
+  );
+  const maps = all.map((one) => ({ series: titled(one, one.label), range }));
+  const ratios = all.slice(1).flatMap((other, index) => {
+    const series = ratio(first, other, quotientOf(other.label, index + 2, first.label));
+    return series ? [{ series, range: null }] : [];
+  });
+  return [...maps, ...ratios];
+}
+
+function widened(range: [number, number] | null, [, value]: [number, number]): [number, number] {
+  return range ? [Math.min(range[0], value), Math.max(range[1], value)] : [value, value];
+}
+
+/** The second map over the first, cell by cell; nothing where they have no cell in common. */
+function ratio(first: Named, other: Named, quotient: string): Series | null {
+  const cellOf = (series: Series, row: string, x: number) => JSON.stringify([row, series.categories?.[x] ?? x]);
+  const cells = first.series.lines.flatMap(({ name, points }) =>
+    points.map(([x, value]): [string, number] => [cellOf(first.series, name, x), value]),
+  );
+  const below = new Map(cells);
+  const lines = other.series.lines.map(({ name, points }) => ({
+    name,
+    points: points.flatMap(([x, above]): [number, number][] => {
+      const least = below.get(cellOf(other.series, name, x)) ?? 0;
+      const value = above / least;
+      return least > 0 && value > 0 && Number.isFinite(value) ? [[x, value]] : [];
+    }),
+  }));
+  if (lines.every(({ points }) => points.length === 0)) return null;
+  return { ...titled(other, quotient), y: { label: quotient, unit: "×", scale: "log" }, lines, marks: [] };
+}

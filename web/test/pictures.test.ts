@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+
+import type { Series } from "../src/Document";
+import { columnsOf } from "../src/heat";
+import { canBeLogarithmic } from "../src/picture";
+import { picturesOf } from "../src/pictures";
+import { placeOf, stepped, wordsAt } from "../src/steps";
+import { labelled } from "./documents";
+
+const titles = (...names: [string, string][]) =>
+  picturesOf(names.map(([label, name]) => labelled(label, name))).map(({ series }) => series.title);
+
+function map(rows: Record<string, [number, number][]>, categories: string[]): Series {
+  const lines = Object.entries(rows).map(([name, points]) => ({ name, points }));
+  const [x, y] = [{ label: "size", unit: "" }, { label: "speed", unit: "bytes/s" }];
+  return { title: "Map", shape: "heat", x, y, rows: "depth", categories, lines };
+}
+
+/** Documents a and b with one picture each. */
+function drawn(one: Series, two: Series) {
+  return [one, two].map((series, index) => {
+    const member = labelled(index === 0 ? "a" : "b", "bench-new");
+    member.document.series = { map: series };
+    return member;
+  });
+}
+
+test("series share axes where they agree", () => {
+  const [one, two] = [labelled("new", "bench-new"), labelled("used", "bench-used")];
+  const [picture] = picturesOf([one, two]);
+  expect(picture?.series.lines.map(({ name }) => name)).toEqual(["new read", "new write", "used read", "used write"]);
+  const other = two.document.series["bandwidth"];
+  if (other) other.y.unit = "ns";
+  expect(picturesOf([one, two]).map(({ series }) => series.title)).toEqual([
+    "Speed of each test · new",
+    "Speed of each test · used",
+  ]);
+});
+
+test("a band moves with its line", () => {
+  const pictures = picturesOf([labelled("new", "sweep-new"), labelled("used", "sweep-used")]);
+  const speed = pictures.find(({ series }) => series.title.startsWith("How fast does it write at each block size?"));
+  expect(speed?.series.lines.map(({ name }) => name).slice(2, 4)).toEqual(["new depth 32", "used depth 1"]);
+  expect(speed?.series.lines.every(({ band, points }) => band?.length === points.length)).toBe(true);
+});
+
+test("heat maps are shaded alike and divided cell by cell", () => {
+  const one = map({ "1": [[0, 100], [1, 0]], "8": [[0, 50]] }, ["4 KiB", "1 MiB"]);
+  const two = map({ "8": [[1, 25]], "1": [[0, 7], [1, 200]], "9": [[0, 1]] }, ["1 MiB", "4 KiB"]);
+  const pictures = picturesOf(drawn(one, two));
+  expect(pictures.map(({ series }) => series.title)).toEqual(["Map · a", "Map · b", "Map · b ÷ a"]);
+  expect(pictures.map(({ range }) => range)).toEqual([[0, 200], [0, 200], null]);
+  const cells = pictures[2]?.series.lines.map(({ name, points }) => [name, points]);
+  // An object's keys that are numbers come in their order.
+  expect(cells).toEqual([["1", [[1, 2]]], ["8", [[1, 0.5]]], ["9", []]]);
+});
+
+test("maps without a common cell have no ratio", () => {
+  const pictures = picturesOf(drawn(map({ "1": [[0, 5]] }, ["4 KiB"]), map({ "1": [[0, 5]] }, ["8 KiB"])));
+  expect(pictures).toHaveLength(2);
+  expect(titles(["a", "sweep-new"], ["b", "bench-new"])).toContain("How fast does it read at each block size and depth? · a");
+});
+
+test("a cell beside the categories has a column of its own", () => {
+  expect(columnsOf(map({ "1": [[0, 1], [7, 2]] }, ["4 KiB", "8 KiB"])).map(({ name }) => name)).toEqual(["4 KiB", "8 KiB", "7"]);
+});
+
+test("a band that reaches nothing has no logarithm", () => {
+  const series = map({ "1": [[0, 5]] }, ["a"]);
+  expect(canBeLogarithmic(series)).toBe(true);
+  series.lines[0]!.band = [[0, 0, 6]];
+  expect(canBeLogarithmic(series)).toBe(false);
+});
+
+test("arrow keys step from point to point and say where they are", () => {
+  const series = map({ "1": [[0, 100e6], [1, 200e6]], "8": [[1, 50e6]] }, ["4 KiB", "1 MiB"]);
+  expect(stepped(series, null, "Enter")).toBeNull();
+  const first = stepped(series, null, "ArrowRight");
+  expect(first).toEqual({ line: 0, point: 0 });
+  expect(stepped(series, first, "ArrowLeft")).toBeNull();
+  expect(stepped(series, first, "ArrowDown"), "an empty cell").toBeNull();
+  const second = stepped(series, first, "ArrowRight")!;
+  const below = stepped(series, second, "ArrowDown")!;
+  expect(below).toEqual({ line: 1, point: 0 });
+  expect(placeOf(series, below)).toEqual({ seriesIndex: 0, dataIndex: 2 });
+  expect(wordsAt(series, below)).toBe("depth 8, size 1 MiB: 50.0 MB/s");
+  const lines: Series = { ...series, shape: "line" };
+  lines.lines[1]!.band = [[1, 40e6, 60e6]];
+  expect(placeOf(lines, below)).toEqual({ seriesIndex: 1, dataIndex: 0 });
+  expect(wordsAt(lines, below)).toBe("8, 1 MiB: 50.0 MB/s (40.0 MB/s to 60.0 MB/s)");
+  expect(stepped({ ...series, lines: [] }, null, "ArrowRight")).toBeNull();
+});
