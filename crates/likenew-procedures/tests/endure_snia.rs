@@ -5,6 +5,7 @@ mod support;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
+use likenew_core::rehearsal::Rehearsal;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
@@ -150,6 +151,18 @@ fn deviations_from_the_specification_are_said() {
         "{findings:?}"
     );
     assert_eq!(standing(&findings, "reached a steady state"), Some(Standing::Undecided));
+}
+
+#[test]
+fn what_is_said_beforehand_is_the_most_it_can_come_to() {
+    let rehearsed = |options| {
+        let endure = Endure::new(options).unwrap();
+        Rehearsal::of(&endure, &evidence(AREA, true)).unwrap()
+    };
+    let iops = rehearsed(EndureOptions::SniaIops(options()));
+    assert_eq!((iops.workloads.len(), iops.ends), (2 + 25 * 56, true));
+    let saturation = rehearsed(EndureOptions::SniaWsat(options()));
+    assert!(saturation.ends && saturation.bytes_written >= 4 * AREA, "{}", saturation.bytes_written);
 }
 
 #[test]

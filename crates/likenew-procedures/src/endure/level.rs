@@ -7,9 +7,7 @@ use serde::Serialize;
 
 use super::course::{Course, KneeRow};
 use super::steadiness::Steadiness;
-
-/// Of the intervals that are reported.
-pub(super) const CONFIDENCE: f64 = 0.95;
+use crate::CONFIDENCE;
 
 /// A test with everything that follows from its course.
 pub(super) struct Level<'a> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::{Accounting, Kind};
+use likenew_core::drive::{Accounting, Identity, Kind};
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
@@ -78,12 +78,19 @@ fn caveats(of: &Looped, evidence: &Evidence) -> Vec<String> {
     let mut caveats: Vec<String> = unpurged(&evidence.identity).into_iter().collect();
     if of.options.trim && !evidence.geometry.trims {
         caveats.push("this target takes no TRIM, so the files were not deleted, only overwritten when their turn came again".into());
-    } else if of.options.trim && evidence.identity.kind == Kind::Folder {
+    } else if of.options.trim && keeps_deletions(&evidence.identity) {
         caveats.push(
             "a deleted file reaches the drive only where the file system passes deletions on (mounted with discard)".into(),
         );
     }
     caveats
+}
+
+/// Whether a folder's file system is not known to pass deletions on to the drive at once.
+fn keeps_deletions(identity: &Identity) -> bool {
+    let options = identity.facts.iter().find(|(name, _)| name == "mount options");
+    let discards = options.is_some_and(|(_, options)| options.split(',').any(|option| option == "discard"));
+    identity.kind == Kind::Folder && !discards
 }
 
 impl<'a> Loops<'a> {

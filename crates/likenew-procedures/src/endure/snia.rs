@@ -159,7 +159,7 @@ impl<'a> Progress<'a> {
     /// Whether the phase is over after this round.
     fn look(&self, round: &[Segment], fills: u64, samples: &mut [Vec<f64>]) -> Option<Ending> {
         let count = self.rounds.len();
-        if count.is_multiple_of(self.phase.sample) {
+        if count.is_multiple_of(self.phase.sample) && round.iter().all(was_measured) {
             for (values, (point, figure)) in samples.iter_mut().zip(&self.phase.tracked) {
                 values.push(figure.of(&round[*point]));
             }
@@ -186,6 +186,12 @@ impl<'a> Progress<'a> {
         let counting: Vec<&[Segment]> = self.rounds.iter().skip(step - 1).step_by(step).copied().collect();
         counting[counting.len().saturating_sub(ROUNDS)..].to_vec()
     }
+}
+
+/// A plan that is only rehearsed has counts and no latencies. There nothing becomes steady, so that what is said of wear and
+/// time beforehand is the most that it can come to.
+fn was_measured(segment: &Segment) -> bool {
+    segment.tallies.iter().any(|tally| tally.latency_ns_sum > 0)
 }
 
 /// Whether all that is tracked is steady in the same window: the last five rounds that count.

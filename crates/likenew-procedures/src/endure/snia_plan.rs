@@ -39,7 +39,7 @@ impl Default for SniaOptions {
 
 /// One minute.
 pub const ROUND: Nanos = Nanos::from_secs(60);
-/// The area is a multiple of this: the largest block of any test on as many threads as there may be.
+/// The area is a multiple of this: the largest block of any test.
 pub const AREA_UNIT: u64 = 1 << 20;
 /// The write saturation test ends after six hours of rounds.
 const SATURATION_ROUNDS_MAX: u32 = 360;

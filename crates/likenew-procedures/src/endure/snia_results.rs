@@ -7,9 +7,9 @@ use likenew_stats::interval::{Interval, mean_interval};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
-use super::level::CONFIDENCE;
 use super::snia::Progress;
 use super::snia_plan::{Figure, Point, read_percent};
+use crate::CONFIDENCE;
 
 /// A point over the rounds of the window.
 pub(super) struct Results<'a> {
