@@ -126,7 +126,7 @@ fn what_does_not_settle_ends_after_ten_passes() {
 fn a_drive_that_reads_its_old_data_slowly_is_a_problem() {
     let fill = passes(40, Repeat::Times(1), true);
     let findings = play(&fill, evidence(40 * 64 * MIB, true), |index, _| {
-        let slow = index >= 40 && index < 55;
+        let slow = (40..55).contains(&index);
         steady(scatter(index) * if slow { 30e6 } else { 250e6 })
     });
     assert!(findings.found_problem());
