@@ -50,7 +50,12 @@ pub enum EndureOptions {
 
 /// The procedure.
 pub struct Endure {
-    test: Box<dyn Procedure>,
+    test: Test,
+}
+
+enum Test {
+    Loop(Looped),
+    Snia(Snia),
 }
 
 impl Endure {
@@ -70,13 +75,13 @@ impl Endure {
     /// A sentence that names the setting and what it may be.
     pub fn new(options: EndureOptions) -> Result<Self, String> {
         let (test, options) = match options {
-            EndureOptions::Loop(options) => return Ok(Self { test: Box::new(Looped::new(options)?) }),
+            EndureOptions::Loop(options) => return Ok(Self { test: Test::Loop(Looped::new(options)?) }),
             EndureOptions::SniaIops(options) => (SniaTest::Iops, options),
             EndureOptions::SniaThroughput(options) => (SniaTest::Throughput, options),
             EndureOptions::SniaLatency(options) => (SniaTest::Latency, options),
             EndureOptions::SniaWsat(options) => (SniaTest::WriteSaturation, options),
         };
-        Ok(Self { test: Box::new(Snia::new(test, options)?) })
+        Ok(Self { test: Test::Snia(Snia::new(test, options)?) })
     }
 }
 
@@ -86,17 +91,26 @@ impl Procedure for Endure {
     }
 
     fn layout(&self) -> Layout {
-        self.test.layout()
+        match &self.test {
+            Test::Loop(test) => test.layout(),
+            Test::Snia(test) => test.layout(),
+        }
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         if !evidence.geometry.writable {
             return Err("it writes, and this target may only be read: give a folder".into());
         }
-        self.test.next(evidence)
+        match &self.test {
+            Test::Loop(test) => test.next(evidence),
+            Test::Snia(test) => test.next(evidence),
+        }
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        self.test.judge(evidence)
+        match &self.test {
+            Test::Loop(test) => test.judge(evidence),
+            Test::Snia(test) => test.judge(evidence),
+        }
     }
 }

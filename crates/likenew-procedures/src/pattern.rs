@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The order of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(into = "String", try_from = "String")]
 pub enum Pattern {
     /// One after the other.
     Sequential,
@@ -30,6 +30,20 @@ impl FromStr for Pattern {
             "random" => Ok(Self::Random),
             _ => Err(format!("\"{text}\" is no pattern: write sequential or random")),
         }
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.to_string()
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

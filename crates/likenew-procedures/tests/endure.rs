@@ -22,7 +22,7 @@ const AREA: u64 = PLACES * SPAN;
 const PARTS: usize = 6;
 
 fn options() -> LoopOptions {
-    LoopOptions { profile: Profile::Real, span: SPAN, ..LoopOptions::default() }
+    LoopOptions { profile: Profile::Real, span: SPAN, trim: true, ..LoopOptions::default() }
 }
 
 fn looped(options: LoopOptions) -> Endure {
@@ -121,7 +121,7 @@ fn without_trim_nothing_is_deleted_and_a_target_without_it_is_no_mistake() {
 
 #[test]
 fn a_long_file_is_deleted_in_pieces_that_divide_it() {
-    for (span, piece) in [(1000 << 20, 1000 << 20), (3000 << 20, 1000 << 20), ((8 * 131) << 20, 8 << 20)] {
+    for (span, piece) in [(1000 << 20, 1000 << 20), (3000 << 20, 1000 << 20), (131 * SPAN, 8 << 20)] {
         let workloads = first(
             &looped(LoopOptions { span, ops: vec![Mix::Only(Op::Write)], ..options() }),
             evidence(span, true),

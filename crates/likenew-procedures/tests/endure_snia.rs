@@ -68,7 +68,11 @@ fn a_variable_that_does_not_settle_ends_after_25_rounds_and_is_flagged() {
     let endure = Endure::new(EndureOptions::SniaIops(options())).unwrap();
     // Of the three variables only the mixed one goes up and down.
     let speed = |workload: &Workload| {
-        if workload.name.contains("RND64K Q32T4 mix:65") && round(workload).is_multiple_of(2) { 130e6 } else { 100e6 }
+        if workload.name.contains("RND64K Q32T4 mix:65") && round(workload).is_multiple_of(2) {
+            130e6
+        } else {
+            100e6
+        }
     };
     let (evidence, findings) = run(&endure, speed);
     assert_eq!(evidence.segments.len(), 2 + 25 * 56);

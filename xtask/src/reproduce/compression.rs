@@ -42,8 +42,8 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
             let predictions = format!("Left out, because the catalogue has no {DRIVE}.\n");
             return Ok(Section { simulated: vec![None; PUBLISHED.len()], note: "", predictions });
         };
-        let (span, fills) = (lab.pick(1000 << 20, 8 << 20), lab.pick(None, Some(2.0)));
-        let options = EndureOptions::Loop(LoopOptions { span, fills, data, trim, ..LoopOptions::default() });
+        let (span, area) = (lab.pick(1000 << 20, 8 << 20), lab.pick(None, Some(256 << 20)));
+        let options = EndureOptions::Loop(LoopOptions { span, area, data, trim, ..LoopOptions::default() });
         sets.push(Set { name, found: ask(&mut drive, "endure", toml::Table::try_from(options)?)? });
     }
     let fresh =

@@ -33,7 +33,7 @@ pub(crate) struct Endure {
     /// Loop: the same in times the area [default: until all of it was written once and six times more, 15 with profile 2009]
     #[arg(long)]
     pub(crate) fills: Option<f64>,
-    /// Loop: delete each file after its tests, so that the drive is told [default: on]
+    /// Loop: delete each file after its tests, so that the drive is told [default: off, which shows what a drive does by itself]
     #[arg(long, value_enum)]
     pub(crate) trim: Option<Switch>,
     /// Loop: a test ends after this time, or when it has moved its amount [default: 60s]

@@ -65,7 +65,7 @@ fn looped(command: &Endure, aim: &Aim) -> Result<LoopOptions, Failure> {
         bytes: command.bytes,
         fills: command.fills,
         data: command.data.unwrap_or(usual.data),
-        trim: command.trim.is_none_or(|trim| trim == Switch::On),
+        trim: command.trim == Some(Switch::On),
         time: command.time.unwrap_or(usual.time),
     })
 }

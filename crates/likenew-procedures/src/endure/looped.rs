@@ -5,7 +5,7 @@ use std::ops::Range;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Evidence, Layout, Step};
 use likenew_core::region::Region;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, amount, duration_text, size_text};
@@ -15,7 +15,6 @@ use likenew_core::workload::{Stream, Workload};
 use likenew_stats::steady::ROUNDS;
 use serde::{Deserialize, Serialize};
 
-use super::CARD;
 use crate::profile::{Profile, Test};
 
 /// The settings of a loop.
@@ -58,7 +57,7 @@ impl Default for LoopOptions {
             bytes: None,
             fills: None,
             data: DataClass::Random,
-            trim: true,
+            trim: false,
             time: Nanos::from_secs(60),
         }
     }
@@ -210,18 +209,19 @@ fn forward(range: &Range<u64>) -> Place {
     Place::Forward(Region::bytes(range.clone()))
 }
 
-impl Procedure for Looped {
-    fn card(&self) -> &'static Card {
-        &CARD
-    }
-
-    fn layout(&self) -> Layout {
+impl Looped {
+    /// How a folder is laid out for it.
+    pub(super) fn layout(&self) -> Layout {
         let LoopOptions { span, area, .. } = self.options;
         let files = area.unwrap_or(span) / span;
         Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes: span }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+    /// What to run next.
+    ///
+    /// # Errors
+    /// A sentence, when the plan does not fit the drive.
+    pub(super) fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let geometry = &evidence.geometry;
         let (area, there) = (self.area(geometry), geometry.capacity);
         if area > there || self.options.span > there {
@@ -244,7 +244,8 @@ impl Procedure for Looped {
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(index), ..workload }))
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
+    /// What the evidence says.
+    pub(super) fn judge(&self, evidence: &Evidence) -> Findings {
         super::looped_findings::findings(self, evidence)
     }
 }

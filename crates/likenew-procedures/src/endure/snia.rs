@@ -3,7 +3,7 @@
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Evidence, Layout, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
@@ -13,7 +13,6 @@ use likenew_core::verdict::Findings;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::steady::{ROUNDS, Window};
 
-use super::CARD;
 use super::snia_plan::{AREA_UNIT, Figure, PREPARE_FILLS, Phase, Point, SniaOptions, SniaTest};
 
 /// The procedure of one test.
@@ -95,17 +94,18 @@ impl Snia {
     }
 }
 
-impl Procedure for Snia {
-    fn card(&self) -> &'static Card {
-        &CARD
-    }
-
-    fn layout(&self) -> Layout {
+impl Snia {
+    /// How a folder is laid out for it.
+    pub(super) fn layout(&self) -> Layout {
         let area = self.options.area.unwrap_or(1 << 30);
         Layout { files: 1, file_bytes: area - area % AREA_UNIT }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+    /// What to run next.
+    ///
+    /// # Errors
+    /// A sentence, when the plan does not fit the drive.
+    pub(super) fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let (area, there) = (self.area(&evidence.geometry), evidence.geometry.capacity);
         let least = AREA_UNIT * u64::from(self.options.threads);
         if area > there || area < least {
@@ -128,7 +128,8 @@ impl Procedure for Snia {
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
+    /// What the evidence says.
+    pub(super) fn judge(&self, evidence: &Evidence) -> Findings {
         super::snia_findings::findings(self, evidence)
     }
 }

@@ -54,6 +54,11 @@ impl<'a> Results<'a> {
         points.collect()
     }
 
+    /// Rounds of the window.
+    pub(super) fn rounds(&self) -> usize {
+        self.segments.len()
+    }
+
     /// The mean over the rounds, and its interval.
     pub(super) fn figure(&self, figure: Figure) -> (f64, Option<Interval>) {
         let rounds: Vec<f64> = self.segments.iter().map(|segment| figure.of(segment)).collect();

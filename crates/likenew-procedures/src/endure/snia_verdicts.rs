@@ -92,7 +92,7 @@ fn outcome(test: SniaTest, results: &[Results<'_>]) -> Option<Verdict> {
     let all_steady = results.iter().all(|result| result.is_steady);
     let when = if all_steady { "In steady state it" } else { "At the end, not in a steady state, it" };
     let mut verdict = Verdict::new(format!("{when} {}.", parts.join("; it ")), Standing::Holds).because(
-        format!("means of the last {ROUNDS} rounds at most; every point stands in the table of results"),
+        format!("means of the last {} rounds; every point stands in the table of results", main.rounds()),
     );
     if let (mean, Some(interval)) = main.figure(figure) {
         verdict = verdict.estimate(mean, interval.low.max(0.0), interval.high, unit);
