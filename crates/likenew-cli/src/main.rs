@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod prompt;
 mod scanning;
+mod usual;
 
 use std::process::ExitCode;
 

@@ -1,9 +1,6 @@
 //! `likenew sweep`.
 
-use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::sweep::{SPAN_STEP, SweepOptions};
 
 use crate::aim::Aim;
@@ -11,6 +8,7 @@ use crate::arguments::Sweep;
 use crate::doublings::values;
 use crate::exit::{Exit, Failure};
 use crate::measure::{measure, options, print_plan};
+use crate::usual;
 
 pub(crate) fn run(command: Sweep) -> Result<Exit, Failure> {
     let mut aim = Aim::take(&command.on.target, &command.how)?;
@@ -25,12 +23,12 @@ pub(crate) fn run(command: Sweep) -> Result<Exit, Failure> {
 fn plan(command: &Sweep, aim: &Aim) -> Result<Plan, Failure> {
     let preset = command.profile.options();
     let options = options(&SweepOptions {
-        ops: ops(&command.op, preset.ops, aim)?,
+        ops: usual::ops(&command.op, preset.ops, aim)?,
         patterns: given(&command.pattern, preset.patterns),
         blocks: values(&command.block, preset.blocks),
         depths: values(&command.depth, preset.depths),
         data: given(&command.data, preset.data),
-        span: span(command.span, preset.span, aim)?,
+        span: usual::span(command.span, preset.span, SPAN_STEP, aim)?,
         time: command.time.unwrap_or(preset.time),
         bytes: command.bytes.unwrap_or(preset.bytes),
         passes: command.passes.unwrap_or(preset.passes),
@@ -44,35 +42,4 @@ fn plan(command: &Sweep, aim: &Aim) -> Result<Plan, Failure> {
 
 fn given<T: Clone>(asked: &[T], otherwise: Vec<T>) -> Vec<T> {
     if asked.is_empty() { otherwise } else { asked.to_vec() }
-}
-
-/// What was asked for; as the profile says otherwise, or only reads where nothing may be written.
-fn ops(asked: &[Mix], usual: Vec<Mix>, aim: &Aim) -> Result<Vec<Mix>, Failure> {
-    if asked.iter().any(|op| op.writes()) {
-        aim.refuse_writing()?;
-    }
-    Ok(match asked {
-        [] if aim.is_writable() => usual,
-        [] => {
-            anstream::eprintln!("Only reading: this target is not ours to write to.");
-            vec![Mix::Only(Op::Read)]
-        }
-        asked => asked.to_vec(),
-    })
-}
-
-/// What was asked for; as the profile says otherwise, or what there is where there is less.
-fn span(asked: Option<u64>, usual: u64, aim: &Aim) -> Result<u64, Failure> {
-    if let Some(span) = asked {
-        return Ok(span);
-    }
-    let usable = aim.usable_bytes()?;
-    let span = usual.min(usable - usable % SPAN_STEP);
-    if span == 0 {
-        let (there, least) = (amount(usable), amount(SPAN_STEP));
-        return Err(Failure::Usage(format!(
-            "{there} are too little to measure: at least {least} are needed"
-        )));
-    }
-    Ok(span)
 }

@@ -179,7 +179,8 @@ mod tests {
                 let workload = cell(Pattern::Sequential, block, depth).pass(1, index, &PASS);
                 let range = workload.streams[0].place.region().resolve(64 << 20, 512).unwrap();
                 assert!(
-                    range.start % u64::from(block) == 0 && (range.end - range.start) % u64::from(block) == 0
+                    range.start.is_multiple_of(u64::from(block))
+                        && (range.end - range.start).is_multiple_of(u64::from(block))
                 );
                 assert!(range.end - range.start >= workload.until.bytes.unwrap().min(range.end));
                 range.start

@@ -1,0 +1,39 @@
+//! What is measured where nothing was said: as usual, and no more than a target has or allows.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::units::amount;
+
+use crate::aim::Aim;
+use crate::exit::Failure;
+
+/// The operations that were asked for; as usual otherwise, or only reads where nothing may be written.
+pub(crate) fn ops(asked: &[Mix], usual: Vec<Mix>, aim: &Aim) -> Result<Vec<Mix>, Failure> {
+    if asked.iter().any(|op| op.writes()) {
+        aim.refuse_writing()?;
+    }
+    Ok(match asked {
+        [] if aim.is_writable() => usual,
+        [] => {
+            anstream::eprintln!("Only reading: this target is not ours to write to.");
+            vec![Mix::Only(Op::Read)]
+        }
+        asked => asked.to_vec(),
+    })
+}
+
+/// The span that was asked for; as usual otherwise, or what there is where there is less, in whole steps.
+pub(crate) fn span(asked: Option<u64>, usual: u64, step: u64, aim: &Aim) -> Result<u64, Failure> {
+    if let Some(span) = asked {
+        return Ok(span);
+    }
+    let usable = aim.usable_bytes()?;
+    let span = usual.min(usable - usable % step);
+    if span == 0 {
+        let (there, least) = (amount(usable), amount(step));
+        return Err(Failure::Usage(format!(
+            "{there} are too little to measure: at least {least} are needed"
+        )));
+    }
+    Ok(span)
+}
