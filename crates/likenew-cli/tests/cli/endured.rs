@@ -4,8 +4,19 @@ use std::fs;
 
 use crate::support::Sandbox;
 
-const LOOP: [&str; 9] =
-    ["endure", "sim:tiny-flash", "--area", "64MiB", "--profile", "real", "--fills", "3", "--json"];
+const LOOP: [&str; 11] = [
+    "endure",
+    "sim:tiny-flash",
+    "--area",
+    "64MiB",
+    "--profile",
+    "real",
+    "--fills",
+    "3",
+    "--trim",
+    "on",
+    "--json",
+];
 const LATENCY: [&str; 10] = [
     "endure",
     "sim:tiny-flash",
