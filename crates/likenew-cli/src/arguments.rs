@@ -18,6 +18,7 @@ mod sweep;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use likenew_core::plan::Plan;
 use likenew_core::units::parse_size;
 use likenew_procedures::profile::Profile;
 
@@ -92,6 +93,14 @@ pub(crate) struct On {
     /// Print the plan as TOML and stop
     #[arg(long)]
     pub(crate) plan: bool,
+}
+
+impl On {
+    /// The plan that asks this of it, with these settings.
+    pub(crate) fn plan_of(&self, procedure: &str, options: toml::Table) -> Plan {
+        let target = Some(self.target.clone());
+        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed, options }
+    }
 }
 
 /// How to measure, where the results go, and where the run is kept.

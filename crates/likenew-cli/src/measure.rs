@@ -20,7 +20,7 @@ use likenew_run::conduct::{End, conduct};
 use serde::Serialize;
 
 use crate::aim::Aim;
-use crate::arguments::{Carry, How};
+use crate::arguments::{Carry, How, On};
 use crate::exit::{Exit, Failure};
 use crate::export::export;
 use crate::follow::Follow;
@@ -44,6 +44,23 @@ pub(crate) fn print_plan(plan: &Plan) -> Result<Exit, Failure> {
     let text = toml::to_string(plan).expect("a plan is plain values");
     output::print(&text)?;
     Ok(Exit::Fine)
+}
+
+/// Looks at the target, makes the plan for it, and prints it or carries it out. `writes` says whether it would write
+/// whatever the plan turns out to be.
+pub(crate) fn ask(
+    on: &On,
+    how: &How,
+    writes: bool,
+    plan: impl FnOnce(&Aim) -> Result<Plan, Failure>,
+) -> Result<Exit, Failure> {
+    let mut aim = Aim::take(&on.target, how)?;
+    if writes {
+        aim.refuse_writing()?;
+    }
+    aim.clear_leftover(how)?;
+    let plan = plan(&aim)?;
+    if on.plan { print_plan(&plan) } else { measure(plan, &aim, how) }
 }
 
 /// Carries out a plan.

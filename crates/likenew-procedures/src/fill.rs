@@ -231,14 +231,14 @@ impl Procedure for Fill {
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         let (passes, read) = self.passes(evidence);
-        let (unit, each, seed) = (self.unit(), self.each(), evidence.plan.seed);
+        let (unit, each) = (self.unit(), self.each());
         let mut findings = Findings::default();
-        findings.verdicts.extend(self.verdicts(&passes, read.as_ref(), seed));
+        findings.verdicts.extend(self.verdicts(&passes, read.as_ref()));
         findings.verdicts.extend(refusals(&evidence.segments));
         findings.verdicts.extend(self.remainder(&passes, read.as_ref()));
         let several = |pass: &Pass<'_>| (passes.len() > 1).then_some(pass.number);
         if passes.len() > 1 {
-            let rows: Vec<PassRow> = passes.iter().map(|pass| pass.row(each, seed)).collect();
+            let rows: Vec<PassRow> = passes.iter().map(|pass| pass.row(each)).collect();
             findings.series.insert("passes".into(), pictures::by_pass(&rows));
             findings.tables.insert("passes".into(), rows.into_iter().map(row).collect());
         }
@@ -283,11 +283,11 @@ impl Fill {
     }
 
     /// The last pass is judged. What the first one was like is said beside it.
-    fn verdicts(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, seed: u64) -> Vec<Verdict> {
+    fn verdicts(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Vec<Verdict> {
         let (noun, each) = (self.unit().noun(), self.each());
-        let even = |pass: &Pass<'_>, done, seed| {
+        let even = |pass: &Pass<'_>, done| {
             let speeds = pass.speeds(each);
-            (!speeds.is_empty()).then(|| evenness(&speeds, Words { noun, done }, seed))
+            (!speeds.is_empty()).then(|| evenness(&speeds, Words { noun, done }))
         };
         let mut verdicts = Vec::new();
         let Some((last, earlier)) = passes.split_last() else { return verdicts };
@@ -296,17 +296,17 @@ impl Fill {
                 passes.iter().filter(|pass| pass.is_whole).map(Pass::bytes_per_s).collect();
             verdicts.push(convergence(&speeds));
             // That it had fallen is no longer wrong with it once it has come back.
-            verdicts.extend(even(first, "written", seed).map(|verdict| Verdict {
+            verdicts.extend(even(first, "written").map(|verdict| Verdict {
                 claim: format!("In the first pass: {}", verdict.claim),
                 problem: false,
                 ..verdict
             }));
         }
-        verdicts.extend(even(last, "written", seed));
+        verdicts.extend(even(last, "written"));
         if !last.speeds(each).is_empty() {
             verdicts.push(pauses(last, noun, self.options.stall));
         }
-        verdicts.extend(read.and_then(|read| even(read, READ, seed)));
+        verdicts.extend(read.and_then(|read| even(read, READ)));
         verdicts
     }
 

@@ -58,8 +58,6 @@ pub const LEVEL_MIN: usize = 3;
 /// A longer series is taken as the medians of equal pieces, because all pairs of places are tried.
 const PIECES_MAX: usize = 5_000;
 const CONFIDENCE: f64 = 0.95;
-/// The interval of windows is a formula, which no seed enters.
-const SEED: u64 = 0;
 
 /// The levels of a series, in order; one level means that there is no change point. A change counts if it is significant
 /// and at least [`LEAST_CHANGE`] of the level. A slope is one level, whether straight or bent, and so is a staircase of
@@ -99,7 +97,7 @@ fn found(values: &[f64], least_change: f64) -> Vec<Level> {
 
 fn level(values: &[f64], range: Range<usize>) -> Level {
     let of = &values[range.clone()];
-    let interval = window_interval(of, CONFIDENCE, SEED).or_else(|| mean_interval(of, CONFIDENCE));
+    let interval = window_interval(of, CONFIDENCE).or_else(|| mean_interval(of, CONFIDENCE));
     let (median, mean) = (median(of).expect("a level has values"), mean(of).expect("a level has values"));
     Level { range, median, mean, interval }
 }

@@ -7,7 +7,7 @@ use likenew_procedures::age::{AgeOptions, FILE_BYTES, Recipe, SPAN_STEP};
 use crate::aim::Aim;
 use crate::arguments::{Age, Switch};
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, options, print_plan};
+use crate::measure::{ask, options};
 
 const SPAN_USUAL: u64 = 8 << 30;
 /// Of the space, so that measuring a new drive does not age it.
@@ -19,14 +19,7 @@ const FILE_STEP: u64 = 1 << 20;
 const SMALL_FILES_USUAL: u64 = 16_384;
 
 pub(crate) fn run(command: Age) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&command.on.target, &command.how)?;
-    aim.refuse_writing()?;
-    aim.clear_leftover(&command.how)?;
-    let plan = plan(&command, &aim)?;
-    if command.on.plan {
-        return print_plan(&plan);
-    }
-    measure(plan, &aim, &command.how)
+    ask(&command.on, &command.how, true, |aim| plan(&command, aim))
 }
 
 fn plan(command: &Age, aim: &Aim) -> Result<Plan, Failure> {
@@ -45,8 +38,7 @@ fn plan(command: &Age, aim: &Aim) -> Result<Plan, Failure> {
         trim: command.trim == Switch::On,
         data: command.data,
     });
-    let target = Some(command.on.target.clone());
-    Ok(Plan { schema: 1, procedure: "age".into(), target, seed: command.on.seed, options })
+    Ok(command.on.plan_of("age", options))
 }
 
 /// The space that is aged and the files that it consists of; only a folder's has to be said.

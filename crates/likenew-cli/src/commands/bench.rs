@@ -8,19 +8,13 @@ use likenew_procedures::bench::{BenchOptions, SPAN_MIN};
 use crate::aim::Aim;
 use crate::arguments::Bench;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, options, print_plan};
+use crate::measure::{ask, options};
 use crate::usual;
 
 const SPAN_USUAL: u64 = 1 << 30;
 
 pub(crate) fn run(command: Bench) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&command.on.target, &command.how)?;
-    aim.clear_leftover(&command.how)?;
-    let plan = plan(&command, &aim)?;
-    if command.on.plan {
-        return print_plan(&plan);
-    }
-    measure(plan, &aim, &command.how)
+    ask(&command.on, &command.how, false, |aim| plan(&command, aim))
 }
 
 fn plan(command: &Bench, aim: &Aim) -> Result<Plan, Failure> {
@@ -35,6 +29,5 @@ fn plan(command: &Bench, aim: &Aim) -> Result<Plan, Failure> {
         interval: command.interval,
         data: command.data,
     });
-    let target = Some(command.on.target.clone());
-    Ok(Plan { schema: 1, procedure: "bench".into(), target, seed: command.on.seed, options })
+    Ok(command.on.plan_of("bench", options))
 }

@@ -1,6 +1,5 @@
 //! `likenew data`.
 
-use likenew_core::plan::Plan;
 use likenew_core::units::{Nanos, amount};
 use likenew_procedures::data::files::FileScan;
 use likenew_procedures::data::{DataOptions, PART_MIN, Test};
@@ -10,7 +9,7 @@ use likenew_real::scan::Request;
 use crate::aim::Aim;
 use crate::arguments::Data;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, options, print_plan};
+use crate::measure::{measure, options as settings, print_plan};
 use crate::scanning::look_through;
 
 const SPAN_USUAL: u64 = 1 << 30;
@@ -32,16 +31,11 @@ pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
         };
         options.files = Some(files);
     }
-    let plan = plan(&command, &options);
+    let plan = command.on.plan_of("data", settings(&options));
     if command.on.plan {
         return print_plan(&plan);
     }
     measure(plan, &aim, &command.how)
-}
-
-fn plan(command: &Data, settings: &DataOptions) -> Plan {
-    let target = Some(command.on.target.clone());
-    Plan { schema: 1, procedure: "data".into(), target, seed: command.on.seed, options: options(settings) }
 }
 
 fn files(command: &Data) -> Result<Option<FileScan>, Failure> {

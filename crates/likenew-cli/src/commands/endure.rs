@@ -9,7 +9,7 @@ use likenew_procedures::endure::snia_plan::{AREA_UNIT, SniaOptions};
 use crate::aim::Aim;
 use crate::arguments::{Endure, EndureTest, Extent, Switch};
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, options, print_plan};
+use crate::measure::{ask, options};
 
 /// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so that there are
 /// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
@@ -18,14 +18,7 @@ const SPANS_MIN: u64 = 100;
 const SPANS_MAX: u64 = 256;
 
 pub(crate) fn run(command: Endure) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&command.on.target, &command.how)?;
-    aim.refuse_writing()?;
-    aim.clear_leftover(&command.how)?;
-    let plan = plan(&command, &aim)?;
-    if command.on.plan {
-        return print_plan(&plan);
-    }
-    measure(plan, &aim, &command.how)
+    ask(&command.on, &command.how, true, |aim| plan(&command, aim))
 }
 
 fn plan(command: &Endure, aim: &Aim) -> Result<Plan, Failure> {
@@ -36,8 +29,7 @@ fn plan(command: &Endure, aim: &Aim) -> Result<Plan, Failure> {
         EndureTest::SniaLatency => EndureOptions::SniaLatency(snia(command, aim)?),
         EndureTest::SniaWsat => EndureOptions::SniaWsat(snia(command, aim)?),
     });
-    let target = Some(command.on.target.clone());
-    Ok(Plan { schema: 1, procedure: "endure".into(), target, seed: command.on.seed, options })
+    Ok(command.on.plan_of("endure", options))
 }
 
 fn looped(command: &Endure, aim: &Aim) -> Result<LoopOptions, Failure> {

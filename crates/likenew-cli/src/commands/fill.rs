@@ -7,7 +7,7 @@ use likenew_procedures::fill::FillOptions;
 use crate::aim::Aim;
 use crate::arguments::Fill;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, options, print_plan};
+use crate::measure::{ask, options};
 
 /// Without other wishes the space is divided into as many files as the first study of this kind used, unless they would
 /// become smaller than this.
@@ -15,14 +15,7 @@ const FILES_USUAL: u64 = 1000;
 const FILE_BYTES_LEAST: u64 = 16 << 20;
 
 pub(crate) fn run(command: Fill) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&command.on.target, &command.how)?;
-    aim.refuse_writing()?;
-    aim.clear_leftover(&command.how)?;
-    let plan = plan(&command, &aim)?;
-    if command.on.plan {
-        return print_plan(&plan);
-    }
-    measure(plan, &aim, &command.how)
+    ask(&command.on, &command.how, true, |aim| plan(&command, aim))
 }
 
 fn plan(command: &Fill, aim: &Aim) -> Result<Plan, Failure> {
@@ -42,8 +35,7 @@ fn plan(command: &Fill, aim: &Aim) -> Result<Plan, Failure> {
         data: command.data,
         stall: command.stall,
     });
-    let target = Some(command.on.target.clone());
-    Ok(Plan { schema: 1, procedure: "fill".into(), target, seed: command.on.seed, options })
+    Ok(command.on.plan_of("fill", options))
 }
 
 /// Into what the space is divided.

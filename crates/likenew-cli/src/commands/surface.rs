@@ -7,7 +7,7 @@ use likenew_procedures::surface::SurfaceOptions;
 use crate::aim::Aim;
 use crate::arguments::Surface;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, options, print_plan};
+use crate::measure::{ask, options};
 
 /// A folder's own files take so much, where nothing else is said and there is so much room.
 const SPAN_OF_FOLDER: u64 = 1 << 30;
@@ -19,16 +19,7 @@ const POINTS_USUAL: u64 = 100;
 const IOS_LEAST: u64 = 4;
 
 pub(crate) fn run(command: Surface) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&command.on.target, &command.how)?;
-    if command.op.writes() {
-        aim.refuse_writing()?;
-    }
-    aim.clear_leftover(&command.how)?;
-    let plan = plan(&command, &aim)?;
-    if command.on.plan {
-        return print_plan(&plan);
-    }
-    measure(plan, &aim, &command.how)
+    ask(&command.on, &command.how, command.op.writes(), |aim| plan(&command, aim))
 }
 
 fn plan(command: &Surface, aim: &Aim) -> Result<Plan, Failure> {
@@ -53,8 +44,7 @@ fn plan(command: &Surface, aim: &Aim) -> Result<Plan, Failure> {
         time: command.time,
         data: command.data,
     });
-    let target = Some(command.on.target.clone());
-    Ok(Plan { schema: 1, procedure: "surface".into(), target, seed: command.on.seed, options })
+    Ok(command.on.plan_of("surface", options))
 }
 
 /// How many points of how many bytes: as asked for; as usual otherwise, or as many as fit where there is less.

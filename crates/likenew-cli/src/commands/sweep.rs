@@ -7,17 +7,11 @@ use crate::aim::Aim;
 use crate::arguments::Sweep;
 use crate::doublings::values;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, options, print_plan};
+use crate::measure::{ask, options};
 use crate::usual;
 
 pub(crate) fn run(command: Sweep) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&command.on.target, &command.how)?;
-    aim.clear_leftover(&command.how)?;
-    let plan = plan(&command, &aim)?;
-    if command.on.plan {
-        return print_plan(&plan);
-    }
-    measure(plan, &aim, &command.how)
+    ask(&command.on, &command.how, false, |aim| plan(&command, aim))
 }
 
 fn plan(command: &Sweep, aim: &Aim) -> Result<Plan, Failure> {
@@ -36,8 +30,7 @@ fn plan(command: &Sweep, aim: &Aim) -> Result<Plan, Failure> {
         passes_max: command.passes_max.unwrap_or(preset.passes_max),
         order: command.order.unwrap_or(preset.order),
     });
-    let target = Some(command.on.target.clone());
-    Ok(Plan { schema: 1, procedure: "sweep".into(), target, seed: command.on.seed, options })
+    Ok(command.on.plan_of("sweep", options))
 }
 
 fn given<T: Clone>(asked: &[T], otherwise: Vec<T>) -> Vec<T> {

@@ -108,7 +108,7 @@ impl Comparison {
             return None;
         }
         let ratio = match self.summary {
-            Summary::Mean => ratio_interval(self.of(phase), self.of(Phase::New), CONFIDENCE, 0),
+            Summary::Mean => ratio_interval(self.of(phase), self.of(Phase::New), CONFIDENCE),
             Summary::MeanOfTwins => twins(self.of(phase), self.of(Phase::New), new),
             Summary::Longest => None,
         };

@@ -32,7 +32,7 @@ enum Says {
 impl Ratio {
     fn of(of: &[f64], to: &[f64]) -> Option<Self> {
         // The interval is a formula, and takes nothing from a seed.
-        let interval = ratio_interval(of, to, CONFIDENCE, 0)?;
+        let interval = ratio_interval(of, to, CONFIDENCE)?;
         Some(Self { value: mean(of)? / mean(to)?, interval })
     }
 

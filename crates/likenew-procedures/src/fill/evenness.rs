@@ -22,10 +22,10 @@ pub(super) struct Words {
 }
 
 /// What the list of speeds looks like, in words; at least one.
-pub(super) fn evenness(speeds: &[f64], words: Words, seed: u64) -> Verdict {
+pub(super) fn evenness(speeds: &[f64], words: Words) -> Verdict {
     let Words { noun, done } = words;
     let typical = median(speeds).expect("there is a speed");
-    let within = |verdict| with_figures(verdict, speeds, noun, seed);
+    let within = |verdict| with_figures(verdict, speeds, noun);
     if let Some(Course::Sloping(trend)) = course(speeds) {
         return within(slope(trend.at(0), trend.at(speeds.len() - 1), done));
     }
@@ -51,7 +51,7 @@ pub(super) fn evenness(speeds: &[f64], words: Words, seed: u64) -> Verdict {
 }
 
 /// Files that follow one another depend on one another, so the interval is that of the mean of such a series.
-fn with_figures(verdict: Verdict, speeds: &[f64], noun: &str, seed: u64) -> Verdict {
+fn with_figures(verdict: Verdict, speeds: &[f64], noun: &str) -> Verdict {
     let of = |figure: Option<f64>| figure.expect("there is a speed");
     let average = of(mean(speeds));
     let verdict = verdict.because(format!(
@@ -62,7 +62,7 @@ fn with_figures(verdict: Verdict, speeds: &[f64], noun: &str, seed: u64) -> Verd
         rate(of(quantile(speeds, 0.95))),
         rate(of(minimum(speeds)))
     ));
-    match window_interval(speeds, CONFIDENCE, seed) {
+    match window_interval(speeds, CONFIDENCE) {
         Some(interval) => verdict.estimate(average, interval.low.max(0.0), interval.high, "bytes/s"),
         None => verdict.caveat(format!("{} {noun}s are too few for an interval", speeds.len())),
     }

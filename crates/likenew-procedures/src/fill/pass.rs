@@ -73,9 +73,9 @@ impl<'a> Pass<'a> {
         self.parts.iter().flat_map(|part| &part.stalls).copied().collect()
     }
 
-    pub(super) fn row(&self, each: u64, seed: u64) -> PassRow {
+    pub(super) fn row(&self, each: u64) -> PassRow {
         let speeds = self.speeds(each);
-        let interval = window_interval(&speeds, CONFIDENCE, seed);
+        let interval = window_interval(&speeds, CONFIDENCE);
         PassRow {
             pass: self.number,
             bytes_per_s: self.bytes_per_s(),

@@ -60,7 +60,7 @@ impl Ends {
             return None;
         }
         let (first, last) = (&speeds[..of_each], &speeds[speeds.len() - of_each..]);
-        let ratio = ratio_interval(first, last, CONFIDENCE, 0)?;
+        let ratio = ratio_interval(first, last, CONFIDENCE)?;
         let falls = ratio.low > 1.0 + ALIKE;
         let plateaus = if falls { zones(&speeds) } else { levels(&speeds) };
         let level = plateaus.iter().all(|plateau| is_level(&speeds[plateau.range.clone()]));

@@ -214,7 +214,7 @@ impl<'a> MeasuredCell<'a> {
             (&self.speeds, &other.speeds)
         };
         (of > 0.0 && to > 0.0)
-            .then(|| Ratio { value: of / to, interval: ratio_interval(passes, to_passes, confidence, 0) })
+            .then(|| Ratio { value: of / to, interval: ratio_interval(passes, to_passes, confidence) })
     }
 
     fn elapsed(&self) -> Nanos {

@@ -75,8 +75,8 @@ mod tests {
                 let cells = falling(count, &mut random);
                 let slices: Vec<&[f64]> = cells.iter().map(Vec::as_slice).collect();
                 let apart = without_rounds(&slices);
-                let interval = ratio_interval(&apart[0], &apart[1], 0.95, 0).unwrap();
-                let before = ratio_interval(&cells[0], &cells[1], 0.95, 0).unwrap();
+                let interval = ratio_interval(&apart[0], &apart[1], 0.95).unwrap();
+                let before = ratio_interval(&cells[0], &cells[1], 0.95).unwrap();
                 held += u32::from(interval.contains(1.0));
                 width += interval.high - interval.low;
                 width_before += before.high - before.low;

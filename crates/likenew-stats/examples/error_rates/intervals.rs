@@ -42,9 +42,7 @@ pub(crate) fn windows_rows(lengths: &[usize]) -> String {
     let mut out = String::new();
     for length in lengths {
         let cells = DEPENDENCES.map(|dependence| {
-            held(1.0, |seed| {
-                window_interval(&around_one(*length, 0.1, dependence, &mut random(seed)), 0.95, seed)
-            })
+            held(1.0, |seed| window_interval(&around_one(*length, 0.1, dependence, &mut random(seed)), 0.95))
         });
         writeln!(out, "| n = {length} | {} |", cells.join(" | ")).expect("a string takes text");
     }
@@ -62,7 +60,7 @@ pub(crate) fn ratios() -> String {
                 let mut random = random(seed);
                 let (of, to) =
                     (around_one(count_of, of, 0.0, &mut random), around_one(count_to, to, 0.0, &mut random));
-                ratio_interval(&of, &to, 0.95, seed)
+                ratio_interval(&of, &to, 0.95)
             })
         });
         writeln!(out, "| {} % to {} % | {} |", of * 100.0, to * 100.0, cells.join(" | "))

@@ -14,11 +14,9 @@ use crate::summary::{mean, standard_deviation};
 /// `None` when a set has fewer than two values, or when `to` is so uncertain that its mean may be zero: then no ratio is
 /// too large.
 ///
-/// The interval is a formula, so that `_seed` does not enter.
-///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value is not a number.
-pub fn ratio_interval(of: &[f64], to: &[f64], confidence: f64, _seed: u64) -> Option<Interval> {
+pub fn ratio_interval(of: &[f64], to: &[f64], confidence: f64) -> Option<Interval> {
     let tail = tail(confidence);
     let (above, below) = (MeanOf::of(of)?, MeanOf::of(to)?);
     if below.mean == 0.0 {
@@ -70,7 +68,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn ratio(of: &[f64], to: &[f64]) -> Option<Interval> {
-        ratio_interval(of, to, 0.95, 1)
+        ratio_interval(of, to, 0.95)
     }
 
     #[test]

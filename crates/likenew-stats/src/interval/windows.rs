@@ -18,11 +18,11 @@ const WAVES: f64 = 0.4;
 /// practice", Journal of Business & Economic Statistics 36 (2018) 541–559). Block bootstraps and batch means were
 /// counted, too, and held the truth less often.
 ///
-/// `None` below [`WINDOWS_MIN`] values. The interval is a formula, so that `_seed` does not enter.
+/// `None` below [`WINDOWS_MIN`] values.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value is not a finite number.
-pub fn window_interval(values: &[f64], confidence: f64, _seed: u64) -> Option<Interval> {
+pub fn window_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let tail = tail(confidence);
     assert!(values.iter().all(|value| value.is_finite()), "a window's value is a finite number");
     if values.len() < WINDOWS_MIN {
@@ -68,7 +68,7 @@ mod tests {
         // The mean of sums of ten tosses varies √10 times as much as that of ten independent sums.
         for (reach, least, most) in [(1, 0.8, 1.25), (10, 2.5, 4.0)] {
             let values = dependent(1_000, reach);
-            let own = width(window_interval(&values, 0.95, 1).unwrap());
+            let own = width(window_interval(&values, 0.95).unwrap());
             let times = own / width(mean_interval(&values, 0.95).unwrap());
             assert!((least..most).contains(&times), "reach {reach}: {times}");
         }
@@ -81,19 +81,19 @@ mod tests {
         let first = (2.0f64 / 10.0).sqrt()
             * (0..10).map(|i| f64::from(i % 2) * (PI * (f64::from(i) + 0.5) / 10.0).cos()).sum::<f64>();
         let half = 4.302_653 * (first * first / 2.0 / 10.0).sqrt();
-        let interval = window_interval(&values, 0.95, 1).unwrap();
+        let interval = window_interval(&values, 0.95).unwrap();
         assert!((interval.low - (0.5 - half)).abs() < 1e-6 && (interval.high - (0.5 + half)).abs() < 1e-6);
     }
 
     #[test]
     fn few_or_equal_values() {
-        assert_eq!(window_interval(&[1.0; 9], 0.95, 1), None);
-        assert_eq!(window_interval(&[7.0; 10], 0.95, 1), Some(Interval { low: 7.0, high: 7.0 }));
+        assert_eq!(window_interval(&[1.0; 9], 0.95), None);
+        assert_eq!(window_interval(&[7.0; 10], 0.95), Some(Interval { low: 7.0, high: 7.0 }));
     }
 
     #[test]
     #[should_panic(expected = "finite")]
     fn an_infinite_value_is_a_mistake() {
-        let _ = window_interval(&[f64::INFINITY; 20], 0.95, 1);
+        let _ = window_interval(&[f64::INFINITY; 20], 0.95);
     }
 }
