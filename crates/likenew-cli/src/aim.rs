@@ -78,13 +78,13 @@ impl Aim {
     pub(crate) fn refuse_writing(&self) -> Result<(), Failure> {
         match self {
             Self::Real(path, Place::File { .. }) => Err(Failure::Refused(format!(
-                "{} is an existing file, and writing would destroy what it holds; nothing was changed. Add --op read to \
-                 read it, or give the folder it lies in to measure with own files",
+                "{} is an existing file, and writing would destroy what it holds; nothing was changed. To only read it, take \
+                 likenew surface, or --op read where there is one; or give the folder it lies in to measure with own files",
                 path.display()
             ))),
             Self::Real(path, Place::Device { .. }) => Err(Failure::Refused(format!(
-                "{} is a block device, and writing would destroy what it holds; nothing was changed. Add --op read to read \
-                 it, or give a folder on it to measure with own files",
+                "{} is a block device, and writing would destroy what it holds; nothing was changed. To only read it, take \
+                 likenew surface, or --op read where there is one; or give a folder on it to measure with own files",
                 path.display()
             ))),
             _ => Ok(()),
