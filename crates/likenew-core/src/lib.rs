@@ -22,6 +22,7 @@ pub mod segment;
 pub mod size;
 pub mod tally;
 pub mod target;
+pub mod trace;
 pub mod units;
 pub mod until;
 pub mod verdict;
