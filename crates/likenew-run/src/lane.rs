@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use likenew_core::busy::Busy;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::recorder::{Recorder, Stop};
@@ -43,6 +44,7 @@ pub(crate) fn run_lane(
     let mut lane = LaneLoop::new(target, share, began);
     let fault = lane.run(recorder, halt).err();
     let (stop, now) = (lane.stop.unwrap_or(Stop::Reached), lane.now);
+    recorder.busy(lane.busy.total());
     if fault.is_some() || stop != Stop::Reached {
         halt.store(true, Ordering::Relaxed);
     }
@@ -60,6 +62,7 @@ struct LaneLoop<'a> {
     batch: Vec<Io>,
     ended: Vec<Completion>,
     samples: Vec<Sample>,
+    busy: Busy,
     ops_left: u64,
     bytes_left: u64,
     deadline: Nanos,
@@ -98,18 +101,8 @@ impl<'a> LaneLoop<'a> {
     fn new(target: &'a mut dyn Target, share: &Share<'_>, began: Nanos) -> Self {
         let geometry = target.geometry().clone();
         let workload = share.workload;
-        let issuers: Vec<Issuer> = share
-            .copies
-            .iter()
-            .map(|of| {
-                let stream = &workload.streams[usize::from(of.stream)];
-                let range = stream.place.region().resolve(geometry.capacity, geometry.block);
-                let range = range.expect("a workload is checked before it runs");
-                Issuer::new(stream, *of, &geometry, range, workload.seed, began)
-            })
-            .collect();
-        let depth: u32 =
-            share.copies.iter().map(|of| workload.streams[usize::from(of.stream)].pace.depth()).sum();
+        let issuers = Issuer::all(workload, &share.copies, &geometry, began);
+        let depth: u32 = issuers.iter().map(Issuer::depth).sum();
         Self {
             open_pace: issuers.iter().any(Issuer::is_open),
             issuers,
@@ -119,6 +112,7 @@ impl<'a> LaneLoop<'a> {
             batch: Vec::with_capacity(depth as usize),
             ended: Vec::with_capacity(depth as usize),
             samples: Vec::with_capacity(depth as usize),
+            busy: Busy::new(depth),
             ops_left: share.ops,
             bytes_left: share.bytes,
             deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
@@ -161,6 +155,7 @@ impl<'a> LaneLoop<'a> {
             return Ok(());
         }
         let sent = self.target.submit(&self.batch)?;
+        self.busy.sent(sent, self.batch.len() as u32);
         for io in &self.batch {
             let flight = &mut self.flights[io.slot.index()];
             flight.sample.sent = sent;
@@ -175,7 +170,7 @@ impl<'a> LaneLoop<'a> {
     fn issue_one(&mut self, index: usize) {
         let issuer = &mut self.issuers[index];
         let slot = self.free.pop().expect("there are as many slots as I/Os that may be in flight");
-        let (io, due) = issuer.issue(slot);
+        let (stream, io, due) = issuer.issue(slot);
         if io.op == Op::Write && self.fills_buffers {
             self.generator.fill(&mut self.target.buffer(slot)[..io.length as usize], io.data);
         }
@@ -185,8 +180,7 @@ impl<'a> LaneLoop<'a> {
         flight.issuer = index;
         flight.due_is_known = due.is_some();
         let sample = &mut flight.sample;
-        (sample.stream, sample.op, sample.length, sample.offset) =
-            (issuer.stream, io.op, io.length, io.offset);
+        (sample.stream, sample.op, sample.length, sample.offset) = (stream, io.op, io.length, io.offset);
         sample.due = due.unwrap_or(Nanos::ZERO);
         self.batch.push(io);
     }
@@ -219,6 +213,7 @@ impl<'a> LaneLoop<'a> {
             flight.sample.done = completion.at;
             flight.sample.outcome = completion.outcome;
             self.now = completion.at;
+            self.busy.ended(completion.at);
             self.samples.push(flight.sample);
             self.free.push(completion.slot);
         }
