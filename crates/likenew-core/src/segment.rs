@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::Counters;
 use crate::drive::Accounting;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
@@ -48,6 +49,9 @@ pub struct Segment {
     /// A simulated drive's own books after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
+    /// What the system counted at the device meanwhile, others' I/O included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counters>,
 }
 
 impl Segment {
@@ -235,6 +239,7 @@ impl SegmentRecorder {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
         }
     }
 

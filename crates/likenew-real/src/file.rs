@@ -51,5 +51,11 @@ pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, Fa
         carries_data: true,
         clock: Clock::Wall,
     };
-    Ok(RealDrive::new(path, Kind::File, Single::new(fd, geometry), carrier, about))
+    Ok(RealDrive::new(
+        path,
+        Kind::File,
+        Single::new(fd, geometry, direct.flags.contains(OFlags::DIRECT)),
+        carrier,
+        about,
+    ))
 }
