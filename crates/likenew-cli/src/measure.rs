@@ -123,7 +123,8 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry) -> Result<Exit, F
 
 /// A report's document from evidence and what was concluded from it.
 pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Instrument) -> Document {
-    let written = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+    let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_the_drive());
+    let written = reached.map(|segment| segment.bytes(Op::Write)).sum();
     let elapsed = match (evidence.segments.first(), evidence.segments.last()) {
         (Some(first), Some(last)) => last.ended.since(first.began),
         _ => Nanos::ZERO,

@@ -4,7 +4,9 @@
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
 //! estimates anything.
 
+pub mod access;
 pub mod busy;
+pub mod counters;
 pub mod drive;
 pub mod fault;
 pub mod instrument;

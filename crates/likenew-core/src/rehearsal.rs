@@ -55,7 +55,9 @@ impl Rehearsal {
             Self { workloads: Vec::new(), bytes_written: 0, bytes_moved: 0, elapsed: Nanos::ZERO, ends };
         for segment in evidence.segments.drain(first..) {
             rehearsal.bytes_moved = rehearsal.bytes_moved.saturating_add(segment.total().bytes);
-            rehearsal.bytes_written = rehearsal.bytes_written.saturating_add(segment.bytes(Op::Write));
+            if segment.workload.reaches_the_drive() {
+                rehearsal.bytes_written = rehearsal.bytes_written.saturating_add(segment.bytes(Op::Write));
+            }
             rehearsal.elapsed = Nanos(rehearsal.elapsed.0.saturating_add(segment.elapsed().0));
             rehearsal.workloads.push(segment.workload);
         }

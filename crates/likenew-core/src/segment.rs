@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use crate::busy;
+use crate::counters::Counters;
 use crate::drive::Accounting;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
@@ -53,6 +54,9 @@ pub struct Segment {
     /// A simulated drive's own books after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
+    /// What the system counted at the device meanwhile, others' I/O included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counters>,
 }
 
 impl Segment {
@@ -255,6 +259,7 @@ impl SegmentRecorder {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Access;
 use crate::io::DataClass;
 use crate::mix::Mix;
 use crate::place::Place;
@@ -27,6 +28,16 @@ pub struct Workload {
     /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
+    /// Whether its I/Os go past the page cache, through it, or nowhere.
+    #[serde(default, skip_serializing_if = "Access::is_direct")]
+    pub access: Access,
+    /// It begins with nothing of our own files in the page cache: they are made durable and dropped from it, before its time
+    /// counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
+    /// It ends with a flush on every lane, whose time counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flush: bool,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -142,7 +153,17 @@ pub const SAMPLES_MAX: u32 = 65_536;
 impl Workload {
     /// Streams that run side by side until a bound is reached, on one lane, with a seed that is still to be given.
     pub fn new(name: impl Into<String>, until: Until, streams: Vec<Stream>) -> Self {
-        Self { name: name.into(), lanes: 1, until, seed: 0, samples: 0, streams }
+        Self {
+            name: name.into(),
+            lanes: 1,
+            until,
+            seed: 0,
+            samples: 0,
+            access: Access::Direct,
+            cold: false,
+            flush: false,
+            streams,
+        }
     }
 
     /// The drive is left alone for so long.
@@ -153,6 +174,11 @@ impl Workload {
     /// Whether any stream changes what the drive holds.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.writes())
+    }
+
+    /// Whether its I/Os are meant to reach the drive, however many of them memory answers.
+    pub fn reaches_the_drive(&self) -> bool {
+        self.access != Access::Null
     }
 
     /// I/Os in flight at most, over all streams of one lane.
@@ -207,6 +233,9 @@ impl Workload {
         }
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
             return Err("it needs at least one lane and at most 65535 streams".into());
+        }
+        if self.streams.is_empty() && (self.flush || !self.access.is_direct()) {
+            return Err("a rest has no I/Os: leave out access and flush".into());
         }
         if self.samples > SAMPLES_MAX {
             let samples = self.samples;
@@ -324,6 +353,9 @@ mod tests {
             until: Until::ops(10),
             seed: 0,
             samples: 0,
+            access: Access::Direct,
+            cold: false,
+            flush: false,
             streams: vec![Stream {
                 op: Mix::Only(Op::Read),
                 size: size.parse().unwrap(),
@@ -340,8 +372,11 @@ mod tests {
         assert_eq!(workload.check(&geometry()), Ok(()));
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
-        assert!(!text.contains("samples"), "{text}");
-        let workload = Workload { samples: 1000, ..workload };
+        for word in ["samples", "access", "cold", "flush"] {
+            assert!(!text.contains(word), "{text}");
+        }
+        let workload =
+            Workload { samples: 1000, access: Access::Buffered, cold: true, flush: true, ..workload };
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
     }
@@ -389,5 +424,10 @@ mod tests {
         case(&|w| w.streams[0].place = Place::Uniform("0..2GiB".parse().unwrap()), "beyond");
         case(&|w| w.streams[0].place = Place::Forward("0..2k".parse().unwrap()), "empty");
         case(&|w| w.streams.clear(), "rest needs");
+        let rests = |w: &mut Workload| {
+            (w.streams, w.until) = (Vec::new(), Until::elapsed(Nanos(1)));
+            w.access = Access::Buffered;
+        };
+        case(&rests, "no I/Os");
     }
 }

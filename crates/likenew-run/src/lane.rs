@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use likenew_core::busy::Busy;
 use likenew_core::fault::Fault;
-use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::sample::Sample;
 use likenew_core::target::{Clock, Target};
@@ -71,6 +71,7 @@ struct LaneLoop<'a> {
     stop: Option<Stop>,
     open_pace: bool,
     fills_buffers: bool,
+    flushes: bool,
     pulse: Nanos,
 }
 
@@ -119,6 +120,7 @@ impl<'a> LaneLoop<'a> {
             now: began,
             stop: None,
             fills_buffers: geometry.carries_data,
+            flushes: workload.flush,
             pulse: if geometry.clock == Clock::Wall { PULSE } else { Nanos::NEVER },
             target,
         }
@@ -129,7 +131,7 @@ impl<'a> LaneLoop<'a> {
             self.issue()?;
             let idle = self.free.len() == self.flights.len();
             if idle && self.is_over() {
-                return Ok(());
+                return self.flush(recorder);
             }
             self.target.wait(self.next_event(), &mut self.ended)?;
             let flow = self.record(recorder);
@@ -139,6 +141,26 @@ impl<'a> LaneLoop<'a> {
                 self.stop.get_or_insert(Stop::Interrupted);
             }
         }
+    }
+
+    /// Makes everything durable at the end, if the workload came to its end and asks for that.
+    #[cold]
+    fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), Fault> {
+        let asked = self.flushes && self.stop.is_none();
+        let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
+        let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+        let sent = self.target.submit(&[flush])?;
+        while self.ended.is_empty() {
+            self.target.wait(self.target.now() + self.pulse, &mut self.ended)?;
+        }
+        let ended = self.ended.pop().expect("the only I/O in flight has ended");
+        self.now = ended.at;
+        let Completion { at: done, outcome, .. } = ended;
+        let sample = Sample { op: Op::Flush, outcome, due: sent, sent, done, ..NO_FLIGHT.sample };
+        if let ControlFlow::Break(stop) = recorder.record(&[sample]) {
+            self.stop = Some(stop);
+        }
+        Ok(())
     }
 
     /// Hands over everything that is due.

@@ -114,6 +114,7 @@ impl Parts {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
             after_break: false,
         }
     }
