@@ -4,6 +4,7 @@
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
 //! estimates anything.
 
+pub mod damage;
 pub mod drive;
 pub mod fault;
 pub mod instrument;
@@ -20,6 +21,7 @@ pub mod rehearsal;
 pub mod sample;
 pub mod segment;
 pub mod size;
+pub mod stamp;
 pub mod tally;
 pub mod target;
 pub mod trace;

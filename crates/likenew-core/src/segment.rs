@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::damage::Damage;
 use crate::drive::Accounting;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
@@ -48,6 +49,9 @@ pub struct Segment {
     /// A simulated drive's own books after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
+    /// What was read where stamped sectors belong; absent where nothing was to be checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<Damage>,
 }
 
 impl Segment {
@@ -235,6 +239,7 @@ impl SegmentRecorder {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            damage: None,
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Issuer {
     weights: u32,
     cursor: Cursor,
     timer: Timer,
-    data: DataClass,
+    pub(crate) data: DataClass,
     in_flight: u32,
     random: Xoshiro256PlusPlus,
 }
@@ -94,7 +94,11 @@ impl Issuer {
             Mix::Reads(_) => Op::Write,
         };
         let length = self.draw_length();
-        let (offset, length) = self.cursor.next(length, &mut self.random);
+        let (offset, length) = match op {
+            // It is about everything that was written.
+            Op::Flush => (0, 0),
+            _ => self.cursor.next(length, &mut self.random),
+        };
         (Io { slot, op, offset, length, data: self.data }, self.timer.tick(&mut self.random))
     }
 

@@ -113,6 +113,7 @@ impl Parts {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            damage: None,
             after_break: false,
         }
     }
