@@ -7,6 +7,7 @@
 pub mod access;
 pub mod busy;
 pub mod counters;
+pub mod damage;
 pub mod drive;
 pub mod fault;
 pub mod instrument;
@@ -24,6 +25,7 @@ pub mod rehearsal;
 pub mod sample;
 pub mod segment;
 pub mod size;
+pub mod stamp;
 pub mod tally;
 pub mod target;
 pub mod trace;

@@ -7,6 +7,7 @@ use crate::io::DataClass;
 use crate::mix::Mix;
 use crate::place::Place;
 use crate::size::Size;
+use crate::stamp::SECTOR;
 use crate::target::Geometry;
 use crate::units::Nanos;
 use crate::until::Until;
@@ -55,7 +56,7 @@ pub struct Stream {
     pub place: Place,
     /// When.
     pub pace: Pace,
-    /// What the written bytes are like.
+    /// What the written bytes are like; of stamped data also what is expected where it reads.
     #[serde(default = "random")]
     pub data: DataClass,
 }
@@ -181,6 +182,17 @@ impl Workload {
         self.access != Access::Null
     }
 
+    /// Whether any stream writes or reads stamped data.
+    pub fn is_stamped(&self) -> bool {
+        self.streams.iter().any(|stream| matches!(stream.data, DataClass::Stamped(_)))
+    }
+
+    /// Whether any stream reads stamped data, so that what it reads is checked.
+    pub fn checks_stamps(&self) -> bool {
+        let reads = |stream: &Stream| matches!(stream.op, Mix::Only(crate::io::Op::Read) | Mix::Reads(_));
+        self.streams.iter().any(|stream| reads(stream) && matches!(stream.data, DataClass::Stamped(_)))
+    }
+
     /// I/Os in flight at most, over all streams of one lane.
     pub fn depth(&self) -> u32 {
         let depth = self.depth_of_all();
@@ -303,6 +315,9 @@ impl Stream {
         if self.op == Mix::Only(crate::io::Op::Trim) && !geometry.trims {
             return Err("this target has no TRIM".into());
         }
+        if let DataClass::Stamped(_) = self.data {
+            self.check_stamps(geometry)?;
+        }
         let region = self.place.region().resolve(geometry.capacity, geometry.block)?;
         for (bytes, _) in self.size.choices() {
             if !bytes.is_multiple_of(geometry.block) {
@@ -322,6 +337,21 @@ impl Stream {
                     region.end - region.start
                 ));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Stream {
+    fn check_stamps(&self, geometry: &Geometry) -> Result<(), String> {
+        if !geometry.keeps_stamps() {
+            return Err("stamped data would not be there to be read: this target keeps nothing".into());
+        }
+        if !geometry.block.is_multiple_of(SECTOR as u32) {
+            return Err(format!(
+                "stamped data is made of sectors of {SECTOR} bytes, and this target's blocks are {} bytes",
+                geometry.block
+            ));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use likenew_core::busy::Busy;
+use likenew_core::damage::Damage;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::recorder::{Recorder, Stop};
@@ -38,18 +39,25 @@ pub(crate) fn run_lane(
     share: &Share<'_>,
     recorder: &mut dyn Recorder,
     halt: &AtomicBool,
-) -> (Stop, Option<Fault>) {
+) -> LaneEnd {
     let began = target.now();
     recorder.begin(share.workload, began);
     let mut lane = LaneLoop::new(target, share, began);
     let fault = lane.run(recorder, halt).err();
-    let (stop, now) = (lane.stop.unwrap_or(Stop::Reached), lane.now);
+    let (stop, now, damage) = (lane.stop.unwrap_or(Stop::Reached), lane.now, lane.damage);
     recorder.busy(lane.busy.total());
     if fault.is_some() || stop != Stop::Reached {
         halt.store(true, Ordering::Relaxed);
     }
     recorder.end(now);
-    (stop, fault)
+    LaneEnd { stop, fault, damage }
+}
+
+/// How a lane came to its end, and what it found where stamps were to be checked.
+pub(crate) struct LaneEnd {
+    pub(crate) stop: Stop,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) damage: Option<Damage>,
 }
 
 struct LaneLoop<'a> {
@@ -72,6 +80,8 @@ struct LaneLoop<'a> {
     open_pace: bool,
     fills_buffers: bool,
     flushes: bool,
+    /// Of the reads of stamped streams, if there are any.
+    damage: Option<Damage>,
     pulse: Nanos,
 }
 
@@ -119,8 +129,9 @@ impl<'a> LaneLoop<'a> {
             deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
             now: began,
             stop: None,
-            fills_buffers: geometry.carries_data,
+            fills_buffers: geometry.carries_data || workload.is_stamped(),
             flushes: workload.flush,
+            damage: workload.checks_stamps().then(Damage::default),
             pulse: if geometry.clock == Clock::Wall { PULSE } else { Nanos::NEVER },
             target,
         }
@@ -194,7 +205,7 @@ impl<'a> LaneLoop<'a> {
         let slot = self.free.pop().expect("there are as many slots as I/Os that may be in flight");
         let (stream, io, due) = issuer.issue(slot);
         if io.op == Op::Write && self.fills_buffers {
-            self.generator.fill(&mut self.target.buffer(slot)[..io.length as usize], io.data);
+            self.generator.fill(&mut self.target.buffer(slot)[..io.length as usize], io.data, io.offset);
         }
         self.ops_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(io.length));
@@ -237,6 +248,13 @@ impl<'a> LaneLoop<'a> {
             self.now = completion.at;
             self.busy.ended(completion.at);
             self.samples.push(flight.sample);
+            if let Some(damage) = &mut self.damage
+                && let DataClass::Stamped(stamp) = self.issuers[flight.issuer].data_of(flight.sample.stream)
+                && flight.sample.op == Op::Read
+            {
+                let read = &self.target.buffer(completion.slot)[..flight.sample.bytes() as usize];
+                damage.look(stamp, flight.sample.offset, read);
+            }
             self.free.push(completion.slot);
         }
         let flow = recorder.record(&self.samples);

@@ -115,6 +115,7 @@ impl Parts {
             health_after: Health::default(),
             accounting: None,
             counted: None,
+            damage: None,
             after_break: false,
         }
     }
