@@ -4,11 +4,16 @@
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
 //! estimates anything.
 
+pub mod access;
+pub mod busy;
+pub mod counters;
+pub mod damage;
 pub mod drive;
 pub mod fault;
 pub mod instrument;
 pub mod io;
 pub mod laws;
+pub mod look;
 pub mod memory;
 pub mod mix;
 pub mod place;
@@ -20,9 +25,11 @@ pub mod rehearsal;
 pub mod sample;
 pub mod segment;
 pub mod size;
+pub mod stamp;
 pub mod tally;
 pub mod target;
 pub mod trace;
+pub mod trim;
 pub mod units;
 pub mod until;
 pub mod verdict;

@@ -3,6 +3,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 
+use likenew_core::damage::Damage;
 use likenew_core::drive::{Drive, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::recorder::{Recorder, Stop};
@@ -10,7 +11,7 @@ use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::workload::Workload;
 
 use crate::issuer::Copy;
-use crate::lane::{Share, run_lane};
+use crate::lane::{LaneEnd, Share, run_lane};
 
 /// Makes one more recorder for every lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
@@ -53,6 +54,8 @@ pub fn run(
     } else {
         depth / workload.streams.len() as u32 * workload.depth()
     };
+    drive.reach(workload.access, workload.cold)?;
+    let counted_before = drive.counters();
     let mut lanes = drive.lanes(&Need { lanes: count, depth, length_max: workload.length_max() })?;
     assert_eq!(lanes.len(), count as usize, "a drive opens as many lanes as it was asked for");
 
@@ -66,29 +69,28 @@ pub fn run(
     ran.segment.health_before = health_before;
     ran.segment.health_after = health_after;
     ran.segment.accounting = drive.accounting();
+    // The lanes are gone, so everything that was in flight has been counted.
+    ran.segment.counted = counted_before.and_then(|before| Some(drive.counters()?.since(&before)));
     Ok(ran)
 }
 
-struct LaneEnd {
-    recorder: SegmentRecorder,
-    stop: Stop,
-    fault: Option<Fault>,
-}
+/// What a lane has recorded, and how it ended.
+type Ended = (SegmentRecorder, LaneEnd);
 
 /// One lane runs on the caller's thread; more run on threads of their own that start together.
 fn run_lanes(
     lanes: &mut [Lane<'_>],
     shares: &[Share<'_>],
     extra: Vec<Box<dyn Recorder + Send>>,
-) -> Vec<LaneEnd> {
+) -> Vec<Ended> {
     let halt = AtomicBool::new(false);
     let start = Barrier::new(lanes.len());
     let (halt, start) = (&halt, &start);
     let one = move |lane: &mut Lane<'_>, share: &Share<'_>, extra| {
         let mut recorders = (SegmentRecorder::default(), extra);
         start.wait();
-        let (stop, fault) = run_lane(&mut **lane, share, &mut recorders, halt);
-        LaneEnd { recorder: recorders.0, stop, fault }
+        let end = run_lane(&mut **lane, share, &mut recorders, halt);
+        (recorders.0, end)
     };
     let work = lanes.iter_mut().zip(shares).zip(extra);
     if shares.len() == 1 {
@@ -102,18 +104,23 @@ fn run_lanes(
 }
 
 /// The first reason that is more than being done or being halted by another lane is the reason of the whole.
-fn join(ends: Vec<LaneEnd>, workload: &Workload) -> Ran {
+fn join(ends: Vec<Ended>, workload: &Workload) -> Ran {
     let mut stop = Stop::Reached;
     let (mut fault, mut records) = (None, Vec::with_capacity(ends.len()));
-    for end in ends {
+    let mut damage: Option<Damage> = None;
+    for (recorder, end) in ends {
         match (stop, end.stop) {
             (Stop::Reached, other) | (Stop::Interrupted, other @ Stop::Failed { .. }) => stop = other,
             _ => {}
         }
         fault = fault.or(end.fault);
-        records.push(end.recorder);
+        records.push(recorder);
+        if let Some(found) = end.damage {
+            damage.get_or_insert_default().merge(found);
+        }
     }
-    Ran { segment: SegmentRecorder::join(records, workload, stop), fault }
+    let segment = Segment { damage, ..SegmentRecorder::join(records, workload, stop) };
+    Ran { segment, fault }
 }
 
 /// Deals the copies of all streams, and the bounds, out to the lanes.
