@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::io::DataClass;
 use crate::mix::Mix;
 use crate::place::Place;
+use crate::recorded::Recorded;
 use crate::size::Size;
 use crate::target::Geometry;
 use crate::units::Nanos;
 use crate::until::Until;
 
-/// Streams of I/O that run side by side until a bound is reached. Without streams the drive rests.
+/// Streams of I/O that run side by side until a bound is reached, or a recording. Without either the drive rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -27,6 +28,9 @@ pub struct Workload {
     /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
+    /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -112,7 +116,7 @@ pub const SAMPLES_MAX: u32 = 65_536;
 impl Workload {
     /// Streams that run side by side until a bound is reached, on one lane, with a seed that is still to be given.
     pub fn new(name: impl Into<String>, until: Until, streams: Vec<Stream>) -> Self {
-        Self { name: name.into(), lanes: 1, until, seed: 0, samples: 0, streams }
+        Self { name: name.into(), lanes: 1, until, seed: 0, samples: 0, recorded: None, streams }
     }
 
     /// The drive is left alone for so long.
@@ -123,16 +127,29 @@ impl Workload {
     /// Whether any stream changes what the drive holds.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.writes())
+            || self.recorded.as_ref().is_some_and(Recorded::writes)
+    }
+
+    /// Whether it leaves the drive alone.
+    pub fn is_rest(&self) -> bool {
+        self.streams.is_empty() && self.recorded.is_none()
+    }
+
+    /// Streams that its samples may have.
+    pub fn stream_count(&self) -> usize {
+        self.recorded.as_ref().map_or(self.streams.len(), Recorded::streams)
     }
 
     /// I/Os in flight at most, over all streams of one lane.
     pub fn depth(&self) -> u32 {
-        self.streams.iter().map(|stream| stream.pace.depth()).sum()
+        let streams: u32 = self.streams.iter().map(|stream| stream.pace.depth()).sum();
+        streams + self.recorded.as_ref().map_or(0, |recorded| recorded.depth)
     }
 
-    /// The longest I/O in bytes; 0 for a rest.
+    /// The longest read or write in bytes; 0 for a rest.
     pub fn length_max(&self) -> u32 {
-        self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0)
+        let streams = self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0);
+        streams.max(self.recorded.as_ref().map_or(0, |recorded| recorded.length_max as u32))
     }
 
     /// Whether it can run on a drive of this geometry.
@@ -142,12 +159,15 @@ impl Workload {
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.check_alone()
             .and_then(|()| self.check_streams(geometry))
+            .and_then(|()| self.recorded.as_ref().map_or(Ok(()), |recorded| recorded.check(geometry)))
             .map_err(|why| format!("workload \"{}\": {why}", self.name))
     }
 
     fn check_alone(&self) -> Result<(), String> {
         let Until { elapsed, ops, bytes } = self.until;
-        if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
+        if self.recorded.is_some() {
+            self.check_recorded()?;
+        } else if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
             return Err(
                 "it never ends: give until.elapsed, until.ops or until.bytes (a rest needs until.elapsed)"
                     .into(),
@@ -164,10 +184,22 @@ impl Workload {
         }
         let depth =
             u64::from(self.lanes) * self.streams.iter().map(|s| u64::from(s.pace.depth())).sum::<u64>();
+        let depth = depth + self.recorded.as_ref().map_or(0, |recorded| u64::from(recorded.depth));
         if depth > DEPTH_LIMIT {
             return Err(format!("{depth} I/Os in flight are more than the {DEPTH_LIMIT} that are supported"));
         }
         self.streams.iter().try_for_each(Stream::check_alone)
+    }
+
+    /// One clock has to see when everything leaves and ends.
+    fn check_recorded(&self) -> Result<(), String> {
+        if self.lanes != 1 || !self.streams.is_empty() {
+            return Err("a recording is replayed on one lane, and without streams beside it".into());
+        }
+        if self.depth() == 0 {
+            return Err("a recording needs a depth of at least 1".into());
+        }
+        Ok(())
     }
 
     fn check_streams(&self, geometry: &Geometry) -> Result<(), String> {
@@ -261,6 +293,7 @@ mod tests {
             until: Until::ops(10),
             seed: 0,
             samples: 0,
+            recorded: None,
             streams: vec![Stream {
                 op: Mix::Only(Op::Read),
                 size: size.parse().unwrap(),

@@ -3,12 +3,14 @@
 use likenew_core::drive::Drive;
 use likenew_core::fault::Fault;
 use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::recorded::Recorded;
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
+use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 
-use crate::run::{Ran, RunError, run};
+use crate::run::{Ran, RunError, run_with};
 
 /// Follows a run: shows it, stores it, and may stop it.
 pub trait Observer {
@@ -18,6 +20,14 @@ pub trait Observer {
     /// Whether somebody has asked to stop; looked at before every workload.
     fn stop_asked(&self) -> bool {
         false
+    }
+
+    /// The recording of the workload that is about to run, at its start.
+    ///
+    /// # Errors
+    /// A sentence: it can not be read, or is not the recording that is meant.
+    fn trace(&mut self, recorded: &Recorded) -> Result<Box<dyn TraceSource>, String> {
+        Err(format!("the recording {} is not at hand here", recorded.trace))
     }
 
     /// A recorder for one lane of the workload that is about to run.
@@ -79,7 +89,12 @@ pub fn conduct(
             return Ok(End::Interrupted);
         }
         observer.begins(&workload);
-        let Ran { mut segment, fault } = run(drive, &workload, &mut || observer.recorder())?;
+        let observer = std::cell::RefCell::new(&mut *observer);
+        let Ran { mut segment, fault } =
+            run_with(drive, &workload, &mut |recorded| observer.borrow_mut().trace(recorded), &mut || {
+                observer.borrow_mut().recorder()
+            })?;
+        let observer = observer.into_inner();
         segment.after_break = std::mem::take(&mut after_break);
         let stop = segment.stop;
         evidence.segments.push(segment);

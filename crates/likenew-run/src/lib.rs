@@ -5,9 +5,11 @@
 
 pub mod calibrate;
 pub mod conduct;
+mod course;
 mod cursor;
 pub mod generator;
 mod issuer;
 mod lane;
+mod replay;
 pub mod restore;
 pub mod run;

@@ -11,6 +11,7 @@ use likenew_core::fault::Fault;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
+use likenew_core::recorded::{Recorded, ReplayPace};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -18,7 +19,7 @@ use likenew_core::target::{Clock, Geometry};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use crate::run::{Ran, RunError, run};
+use crate::run::{Ran, RunError, TraceOpener, run_with};
 
 /// Why a drive could not be brought back.
 #[derive(Debug, thiserror::Error)]
@@ -63,13 +64,14 @@ pub fn restore(
     drive: &mut dyn Drive,
     segments: &[Segment],
     mut begins: impl FnMut(&Workload, usize, usize),
+    traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<(), RestoreError> {
     let geometry = drive.geometry();
     let workloads = workloads(drive.identity().kind, &geometry, segments);
     for (index, workload) in workloads.iter().enumerate() {
         begins(workload, index, workloads.len());
-        let Ran { segment, fault } = run(drive, workload, recorder)?;
+        let Ran { segment, fault } = run_with(drive, workload, traces, recorder)?;
         if let Some(fault) = fault {
             return Err(fault.into());
         }
@@ -114,7 +116,23 @@ fn rewrites(geometry: &Geometry, segments: &[Segment]) -> Vec<Workload> {
             }
         }
     }
-    held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect()
+    let mut workloads: Vec<Workload> =
+        held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
+    // What a recording has written lies within what it touches, and so does what was written for it beforehand.
+    let mut touched: Vec<&Recorded> = Vec::new();
+    for recorded in segments.iter().filter_map(|segment| segment.workload.recorded.as_ref()) {
+        if !touched.iter().any(|known| known.digest == recorded.digest && known.region == recorded.region) {
+            touched.push(recorded);
+            workloads.push(touch(recorded));
+        }
+    }
+    workloads
+}
+
+fn touch(recorded: &Recorded) -> Workload {
+    let recorded = Recorded { pace: ReplayPace::Prepare, ..recorded.clone() };
+    let name = "writing again what the recording touches";
+    Workload { recorded: Some(recorded), ..Workload::new(name, Until::default(), Vec::new()) }
 }
 
 fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload {
