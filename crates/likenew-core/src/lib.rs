@@ -4,6 +4,7 @@
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
 //! estimates anything.
 
+pub mod busy;
 pub mod drive;
 pub mod fault;
 pub mod instrument;

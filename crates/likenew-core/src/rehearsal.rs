@@ -71,10 +71,11 @@ fn assumed(workload: &Workload, began: Nanos) -> Segment {
     }
     let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
     let until = workload.until;
-    let streams = workload.streams.len().max(1) as f64;
-    let mean = workload.streams.iter().map(|stream| stream.size.mean()).sum::<f64>() / streams;
-    let moved = workload.streams.iter().filter(|stream| stream.op != Mix::Only(Op::Trim));
-    let moved_ns = moved.map(|stream| stream.size.mean()).sum::<f64>() / streams / BYTES_PER_S * 1e9;
+    let shares = workload.stream_shares();
+    let parts = || workload.streams.iter().zip(&shares);
+    let mean: f64 = parts().map(|(stream, share)| share * stream.size.mean()).sum();
+    let moved = parts().filter(|(stream, _)| stream.op != Mix::Only(Op::Trim));
+    let moved_ns = moved.map(|(stream, share)| share * stream.size.mean()).sum::<f64>() / BYTES_PER_S * 1e9;
     let depth = f64::from(workload.lanes) * f64::from(workload.depth().max(1));
     let each_ns = moved_ns.max(ACCESS_NS / depth).max(pace_ns(workload));
     let by_time = until.elapsed.map_or(f64::INFINITY, |span| span.0 as f64 / each_ns);
@@ -87,11 +88,11 @@ fn assumed(workload: &Workload, began: Nanos) -> Segment {
         Nanos((ios * each_ns) as u64)
     };
     (segment.began, segment.ended) = (began, Nanos(began.0.saturating_add(elapsed.0)));
-    for (index, stream) in workload.streams.iter().enumerate() {
+    for (index, (stream, of_stream)) in parts().enumerate() {
         for (op, share) in stream.op.shares() {
             let mut tally = Tally::new(index as u16, op);
-            tally.ios = (ios / streams * share) as u64;
-            tally.bytes = (ios / streams * share * stream.size.mean()) as u64;
+            tally.ios = (ios * of_stream * share) as u64;
+            tally.bytes = (ios * of_stream * share * stream.size.mean()) as u64;
             segment.tallies.push(tally);
         }
     }
@@ -118,11 +119,14 @@ fn assumed_replay(workload: &Workload, recorded: &Recorded, began: Nanos) -> Seg
 
 /// Between the departures of an open pace.
 fn pace_ns(workload: &Workload) -> f64 {
+    let turns =
+        workload.streams.iter().filter(|stream| matches!(stream.pace, Pace::Turns { .. })).count() as f64;
     let rates = workload.streams.iter().map(|stream| match stream.pace {
-        Pace::Closed { .. } => f64::INFINITY,
-        Pace::Open { per_second, .. } => per_second * f64::from(workload.lanes),
+        Pace::Closed { .. } | Pace::Turns { per_second: None, .. } => f64::INFINITY,
+        Pace::Open { per_second, .. } => per_second,
+        Pace::Turns { per_second: Some(together), .. } => together / turns,
     });
-    1e9 / rates.sum::<f64>()
+    1e9 / (rates.sum::<f64>() * f64::from(workload.lanes))
 }
 
 #[cfg(test)]

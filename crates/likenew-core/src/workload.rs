@@ -73,6 +73,19 @@ pub enum Pace {
         /// I/Os in flight at most.
         depth_max: u32,
     },
+    /// The streams of this pace take turns within one pace: which of them has the next I/O is drawn like a card from a
+    /// shuffled deck that holds `weight` cards of each. So their proportions hold whatever the drive does, and after as
+    /// many I/Os as there are cards each stream has had exactly its `weight`. All of them say the same `depth` and rate.
+    Turns {
+        /// Cards of this stream in the deck.
+        weight: u32,
+        /// I/Os of all of them in flight at most.
+        depth: u32,
+        /// Mean rate of arrivals of all of them together, as a Poisson process, per second and copy. Without one the next
+        /// I/O leaves as soon as fewer than `depth` are in flight.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        per_second: Option<f64>,
+    },
 }
 
 /// How the arrivals of an open pace are spaced.
@@ -87,11 +100,28 @@ pub enum Arrivals {
 }
 
 impl Pace {
-    /// I/Os in flight at most.
+    /// I/Os in flight at most; of streams that take turns, those of all of them.
     pub fn depth(&self) -> u32 {
         match self {
-            Self::Closed { depth } => *depth,
+            Self::Closed { depth } | Self::Turns { depth, .. } => *depth,
             Self::Open { depth_max, .. } => *depth_max,
+        }
+    }
+
+    /// What streams that take turns have in common; none of the others.
+    fn turns(&self) -> Option<(u32, Option<f64>)> {
+        match self {
+            Self::Turns { depth, per_second, .. } => Some((*depth, *per_second)),
+            Self::Closed { .. } | Self::Open { .. } => None,
+        }
+    }
+
+    /// Its own mean rate of arrivals, per second and copy.
+    fn rate(&self) -> Option<f64> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Open { per_second, .. } => Some(*per_second),
+            Self::Turns { per_second, .. } => *per_second,
         }
     }
 }
@@ -142,8 +172,30 @@ impl Workload {
 
     /// I/Os in flight at most, over all streams of one lane.
     pub fn depth(&self) -> u32 {
-        let streams: u32 = self.streams.iter().map(|stream| stream.pace.depth()).sum();
-        streams + self.recorded.as_ref().map_or(0, |recorded| recorded.depth)
+        let depth = self.depth_of_all();
+        u32::try_from(depth).expect("a workload is checked before it runs")
+    }
+
+    /// Streams that take turns are in flight together.
+    fn depth_of_all(&self) -> u64 {
+        let turns = self.streams.iter().find_map(|stream| stream.pace.turns());
+        let alone = self.streams.iter().filter(|stream| stream.pace.turns().is_none());
+        alone.map(|stream| u64::from(stream.pace.depth())).sum::<u64>()
+            + turns.map_or(0, |(depth, _)| depth.into())
+            + self.recorded.as_ref().map_or(0, |recorded| recorded.depth.into())
+    }
+
+    /// The share of the I/Os that each stream has, as far as its pace says: streams that take turns by their weights; others
+    /// are taken for equals.
+    pub fn stream_shares(&self) -> Vec<f64> {
+        let weight = |stream: &Stream| match stream.pace {
+            Pace::Turns { weight, .. } => Some(f64::from(weight)),
+            Pace::Closed { .. } | Pace::Open { .. } => None,
+        };
+        let weights: Vec<f64> = self.streams.iter().filter_map(weight).collect();
+        let (turns, all) = (weights.len() as f64, self.streams.len() as f64);
+        let each = turns / weights.iter().sum::<f64>();
+        self.streams.iter().map(|stream| weight(stream).map_or(1.0, |weight| weight * each) / all).collect()
     }
 
     /// The longest read or write in bytes; 0 for a rest.
@@ -182,11 +234,18 @@ impl Workload {
                 "samples = {samples} are more than the {SAMPLES_MAX} that are kept one by one"
             ));
         }
-        let depth =
-            u64::from(self.lanes) * self.streams.iter().map(|s| u64::from(s.pace.depth())).sum::<u64>();
-        let depth = depth + self.recorded.as_ref().map_or(0, |recorded| u64::from(recorded.depth));
+        let depth = u64::from(self.lanes).saturating_mul(self.depth_of_all());
         if depth > DEPTH_LIMIT {
             return Err(format!("{depth} I/Os in flight are more than the {DEPTH_LIMIT} that are supported"));
+        }
+        let mut turns = self.streams.iter().filter_map(|stream| stream.pace.turns());
+        if let Some(first) = turns.next()
+            && turns.any(|other| other != first)
+        {
+            return Err(
+                "streams that take turns share one pace: give all of them the same depth and per_second"
+                    .into(),
+            );
         }
         self.streams.iter().try_for_each(Stream::check_alone)
     }
@@ -220,10 +279,13 @@ impl Stream {
         if self.pace.depth() == 0 {
             return Err("a pace needs a depth of at least 1".into());
         }
-        if let Pace::Open { per_second, .. } = self.pace
+        if let Some(per_second) = self.pace.rate()
             && !(per_second > 0.0 && per_second <= 1e9)
         {
             return Err(format!("an open pace of {per_second} per second is not in 0..10⁹"));
+        }
+        if matches!(self.pace, Pace::Turns { weight: 0, .. }) {
+            return Err("a stream that takes turns needs a weight of at least 1".into());
         }
         if let Place::Zipf { theta, .. } = self.place
             && !(theta > 0.0 && theta <= 10.0)
@@ -314,6 +376,30 @@ mod tests {
         let workload = Workload { samples: 1000, ..workload };
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
+    }
+
+    #[test]
+    fn streams_that_take_turns_share_one_pace() {
+        let text = "name = 'turns'\nuntil.ops = 4\n".to_owned()
+            + &[1, 3].map(|weight| format!(
+                "[[stream]]\nop = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.turns = {{ weight = {weight}, depth = 2 }}\n"
+            )).concat();
+        let mut workload: Workload = toml::from_str(&text).unwrap();
+        assert_eq!(workload.check(&geometry()), Ok(()));
+        assert_eq!((workload.depth(), workload.stream_shares()), (2, vec![0.25, 0.75]));
+        let again = toml::from_str::<Workload>(&toml::to_string(&workload).unwrap()).unwrap();
+        assert_eq!(again, workload);
+        workload.streams.push(reads("4k").streams.remove(0));
+        assert_eq!(workload.depth(), 6);
+        assert!((workload.stream_shares().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let case = |pace: Pace, word: &str| {
+            let mut workload = workload.clone();
+            workload.streams[1].pace = pace;
+            assert!(workload.check(&geometry()).unwrap_err().contains(word));
+        };
+        case(Pace::Turns { weight: 3, depth: 1, per_second: None }, "share one pace");
+        case(Pace::Turns { weight: 3, depth: 2, per_second: Some(1.0) }, "share one pace");
+        case(Pace::Turns { weight: 0, depth: 2, per_second: None }, "weight");
     }
 
     #[test]

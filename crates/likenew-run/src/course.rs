@@ -62,17 +62,7 @@ pub(crate) struct Streams {
 impl Streams {
     /// A lane's share of a workload.
     pub(crate) fn new(share: &Share<'_>, geometry: &Geometry, began: Nanos) -> Self {
-        let workload = share.workload;
-        let issuers: Vec<Issuer> = share
-            .copies
-            .iter()
-            .map(|of| {
-                let stream = &workload.streams[usize::from(of.stream)];
-                let range = stream.place.region().resolve(geometry.capacity, geometry.block);
-                let range = range.expect("a workload is checked before it runs");
-                Issuer::new(stream, *of, geometry, range, workload.seed, began)
-            })
-            .collect();
+        let issuers = Issuer::all(share.workload, &share.copies, geometry, began);
         Self { open_pace: issuers.iter().any(Issuer::is_open), issuers, at: 0 }
     }
 }
@@ -101,9 +91,8 @@ impl Course for Streams {
 
     #[inline]
     fn issue(&mut self, of: usize, slot: Slot) -> Departure {
-        let issuer = &mut self.issuers[of];
-        let (io, due) = issuer.issue(slot);
-        Departure { io, stream: issuer.stream, due }
+        let (stream, io, due) = self.issuers[of].issue(slot);
+        Departure { io, stream, due }
     }
 
     #[inline]

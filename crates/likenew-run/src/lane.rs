@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use likenew_core::busy::Busy;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::recorder::{Recorder, Stop};
@@ -46,6 +47,7 @@ pub(crate) fn run_lane<C: Course>(
     let mut lane = LaneLoop::new(target, share, course, began);
     let fault = lane.run(recorder, halt).err();
     let (stop, now) = (lane.stop.unwrap_or(Stop::Reached), lane.now);
+    recorder.busy(lane.busy.total());
     if fault.is_some() || stop != Stop::Reached {
         halt.store(true, Ordering::Relaxed);
     }
@@ -63,6 +65,7 @@ struct LaneLoop<'a, C> {
     batch: Vec<Io>,
     ended: Vec<Completion>,
     samples: Vec<Sample>,
+    busy: Busy,
     ops_left: u64,
     bytes_left: u64,
     deadline: Nanos,
@@ -110,6 +113,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             batch: Vec::with_capacity(depth as usize),
             ended: Vec::with_capacity(depth as usize),
             samples: Vec::with_capacity(depth as usize),
+            busy: Busy::new(depth),
             ops_left: share.ops,
             bytes_left: share.bytes,
             deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
@@ -153,6 +157,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         }
         let sent = self.target.submit(&self.batch)?;
         self.course.sent(sent);
+        self.busy.sent(sent, self.batch.len() as u32);
         for io in &self.batch {
             let flight = &mut self.flights[io.slot.index()];
             flight.sample.sent = sent;
@@ -213,6 +218,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             flight.sample.outcome = completion.outcome;
             self.course.ended(flight.of, &flight.sample);
             self.now = completion.at;
+            self.busy.ended(completion.at);
             self.samples.push(flight.sample);
             self.free.push(completion.slot);
         }

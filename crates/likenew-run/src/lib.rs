@@ -7,6 +7,7 @@ pub mod calibrate;
 pub mod conduct;
 mod course;
 mod cursor;
+mod deck;
 pub mod generator;
 mod issuer;
 mod lane;

@@ -1,5 +1,6 @@
 //! Writes down what became of a recording's I/Os, beside what the recording says of them.
 
+use likenew_core::busy::Busy;
 use likenew_core::io::Op;
 use likenew_core::replayed::{Both, ReplayStream, ReplayTally, Replayed, Wait};
 use likenew_core::tally::Latencies;
@@ -16,17 +17,14 @@ pub(crate) struct Ledger {
     replayed: Replayed,
     tallies: Vec<[Option<ReplayTally>; Op::ALL.len()]>,
     /// By stream, and in the end of all together.
-    busy: Vec<Busy>,
-    /// Streams of which nothing was in flight before the batch that leaves.
-    started: Vec<usize>,
+    busy: Vec<BusyBoth>,
+    /// Whose I/Os are in the batch that leaves.
+    leaving: Vec<u16>,
 }
 
-/// The time with something in flight.
-#[derive(Clone, Copy, Default)]
-struct Busy {
-    in_flight: u32,
-    since: Nanos,
-    here: Nanos,
+/// The time with something in flight, here and there.
+struct BusyBoth {
+    here: Busy,
     /// In the recording: until when it is covered, and how much is.
     covered: Nanos,
     there: Nanos,
@@ -34,7 +32,8 @@ struct Busy {
 }
 
 impl Ledger {
-    pub(crate) fn new(streams: usize) -> Self {
+    /// Of so many streams, and so many I/Os in flight at most.
+    pub(crate) fn new(streams: usize, depth: u32) -> Self {
         let windows = || Windows::new(WINDOW_NS);
         let replayed = Replayed {
             ios: 0,
@@ -53,11 +52,17 @@ impl Ledger {
             held_ns_sum: 0,
             longest: Vec::with_capacity(Replayed::LONGEST_MAX + 1),
         };
+        let busy = |_| BusyBoth {
+            here: Busy::new(depth + 1),
+            covered: Nanos::ZERO,
+            there: Nanos::ZERO,
+            seen: false,
+        };
         Self {
             replayed,
             tallies: vec![Default::default(); streams],
-            busy: vec![Busy::default(); streams + 1],
-            started: Vec::with_capacity(streams + 1),
+            busy: (0..=streams).map(busy).collect(),
+            leaving: Vec::with_capacity(depth as usize + 1),
         }
     }
 
@@ -69,13 +74,10 @@ impl Ledger {
     /// The first piece of one is in the batch that leaves.
     pub(crate) fn leaves(&mut self, ticket: &Ticket, fitted: bool) {
         self.replayed.fitted += u64::from(fitted);
+        self.leaving.push(ticket.stream);
         for index in [usize::from(ticket.stream), self.tallies.len()] {
             let busy = &mut self.busy[index];
             busy.seen = true;
-            busy.in_flight += 1;
-            if busy.in_flight == 1 {
-                self.started.push(index);
-            }
             if let Some(latency) = ticket.io.latency {
                 // They come in the order in which they left there, so what is covered is covered from one side.
                 let end = ticket.io.at + latency;
@@ -87,19 +89,17 @@ impl Ledger {
 
     /// The batch has left.
     pub(crate) fn sent(&mut self, at: Nanos) {
-        for index in self.started.drain(..) {
-            self.busy[index].since = at;
+        let all = self.tallies.len();
+        for stream in self.leaving.drain(..) {
+            self.busy[usize::from(stream)].here.sent(at, 1);
+            self.busy[all].here.sent(at, 1);
         }
     }
 
     /// One is over.
     pub(crate) fn over(&mut self, ticket: &Ticket) {
         for index in [usize::from(ticket.stream), self.tallies.len()] {
-            let busy = &mut self.busy[index];
-            busy.in_flight -= 1;
-            if busy.in_flight == 0 {
-                busy.here = busy.here + ticket.done.since(busy.since);
-            }
+            self.busy[index].here.ended(ticket.done);
         }
         let (io, latency) = (&ticket.io, ticket.latency());
         self.tally(ticket, latency);
@@ -166,7 +166,7 @@ impl Ledger {
     /// The record.
     pub(crate) fn replayed(mut self) -> Replayed {
         let all = self.busy.pop().expect("one is of all streams");
-        let both = |busy: &Busy| Both { here_ns: busy.here.0, there_ns: busy.there.0 };
+        let both = |busy: &BusyBoth| Both { here_ns: busy.here.total().0, there_ns: busy.there.0 };
         let seen = self.busy.iter().enumerate().filter(|(_, busy)| busy.seen);
         self.replayed.streams =
             seen.map(|(stream, busy)| ReplayStream { stream: stream as u16, busy: both(busy) }).collect();

@@ -49,7 +49,7 @@ impl Recording {
             names: Names::new(recorded),
             map: AddressMap::new(recorded, geometry),
             pacer: Pacer::new(recorded.pace),
-            ledger: Ledger::new(recorded.streams()),
+            ledger: Ledger::new(recorded.streams(), depth),
             // One more than is in flight: the next that leaves.
             tickets: Vec::with_capacity(depth as usize + 1),
             free: Vec::with_capacity(depth as usize + 1),
