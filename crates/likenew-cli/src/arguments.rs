@@ -28,7 +28,7 @@ pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
 pub(crate) use fill::Fill;
-pub(crate) use import::{Import, ImportFio, ImportFrom};
+pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Report(Report),
     /// Judges a run again from its folder, without the drive
     Judge(Judge),
-    /// Keeps, judges and shows what another program has measured
+    /// Keeps, judges and shows what another program has measured or recorded
     Import(Import),
     /// Goes on with a run that was interrupted
     Resume(Resume),
