@@ -56,6 +56,12 @@ impl BlockDevice {
         self.links("slaves")
     }
 
+    /// The devices that it is built on.
+    pub(crate) fn slave_devices(&self) -> Vec<Self> {
+        let links = fs::read_dir(self.folder.join("slaves")).into_iter().flatten().flatten();
+        links.filter_map(|entry| Some(Self { folder: fs::canonicalize(entry.path()).ok()? })).collect()
+    }
+
     /// The first line of one of its attributes, if there is one that says something.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
         let text = fs::read_to_string(self.folder.join(name)).ok()?;
