@@ -159,7 +159,7 @@ impl Pairing {
                     return None;
                 }
                 let key = front.key;
-                self.unchain_head(key);
+                self.unchain(key, self.first);
             }
             if let Some(paired) = self.give_out() {
                 return Some(paired);
@@ -267,6 +267,24 @@ impl Pairing {
             }
         }
         self.waiting_mut(number).next = None;
+    }
+
+    /// Takes this I/O out of those of its key; one that ended in parts need not be their first.
+    fn unchain(&mut self, key: Key, number: u64) {
+        let Some(Chain { head, tail }) = self.chains.get(&key).copied() else { return };
+        if head == number {
+            self.unchain_head(key);
+            return;
+        }
+        let mut before = head;
+        while let Some(next) = self.waiting_mut(before).next.filter(|next| *next != number) {
+            before = next;
+        }
+        let after = self.waiting_mut(number).next;
+        self.waiting_mut(before).next = after;
+        if tail == number {
+            self.chains.get_mut(&key).expect("it was there").tail = before;
+        }
     }
 
     /// Takes the I/O of this key that has waited longest.
