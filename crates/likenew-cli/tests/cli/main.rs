@@ -7,6 +7,7 @@ mod explained;
 mod filesystem;
 mod fio;
 mod real;
+mod recorded;
 mod resumed;
 mod scenarios;
 mod simulated;

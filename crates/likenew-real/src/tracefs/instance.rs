@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use likenew_core::fault::Fault;
@@ -29,6 +30,9 @@ pub(crate) struct Instance {
 /// Every instance of this process, for ways out on which nothing is dropped.
 static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
 
+/// Instances that this process has made.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
 #[derive(Debug)]
 struct Held {
     path: PathBuf,
@@ -45,7 +49,8 @@ impl Instance {
     /// # Errors
     /// No rights, no tracefs, or the system refuses.
     pub(crate) fn create(root: TracefsRoot) -> Result<Self, Fault> {
-        let path = root.instances().join(format!("{PREFIX}{}", std::process::id()));
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = root.instances().join(format!("{PREFIX}{}-{number}", std::process::id()));
         let make = || {
             fs::create_dir(&path)?;
             let directory = File::open(&path)?;

@@ -142,10 +142,13 @@ impl Recording {
             }
         }
         let until = self.clock.now() + LAST_WAIT;
-        self.turn(sinks)?;
-        while self.pairing.open() > 0 && self.clock.now() < until {
+        loop {
+            // What left last is handed on a moment later than it is read.
             self.rest();
             self.turn(sinks)?;
+            if self.pairing.open() == 0 || self.clock.now() >= until {
+                break;
+            }
         }
         self.instance.set("tracing_on", "0")?;
         while self.read_once()? {
