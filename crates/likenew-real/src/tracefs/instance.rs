@@ -77,7 +77,7 @@ impl Instance {
     /// # Errors
     /// There is no such file.
     pub(crate) fn read(&self, name: &str) -> Result<String, Fault> {
-        fs::read_to_string(self.held.path.join(name))
+        get(&self.held.path.join(name))
             .map_err(|error| in_tracefs(&format!("read {name} of a tracing instance"), error))
     }
 
@@ -171,6 +171,22 @@ fn remove(path: &Path) -> io::Result<()> {
     let _ = put(&path.join("tracing_on"), "0");
     let _ = put(&path.join("events/enable"), "0");
     fs::remove_dir(path)
+}
+
+/// Longer than any file of an instance but its traces.
+const FILE_BYTES: usize = 64 << 10;
+
+/// Reads a file in large pieces: some files of tracefs have an end after whatever was read first.
+fn get(path: &Path) -> io::Result<String> {
+    let (mut file, mut text, mut length) = (File::open(path)?, vec![0; FILE_BYTES], 0);
+    while length < text.len() {
+        match file.read(&mut text[length..])? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    text.truncate(length);
+    String::from_utf8(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 fn put(path: &Path, value: &str) -> io::Result<()> {

@@ -119,13 +119,13 @@ fn asked(account: &Account) -> Vec<(&'static str, Value)> {
         ("trims", ios(Op::Trim)),
         ("trimmed_bytes", bytes(Op::Trim)),
         ("flushes", ios(Op::Flush)),
-        ("sequential_percent", json!(account.sequential_share().map(|share| share * 100.0))),
     ]
 }
 
-/// What it waited for the answers.
+/// What it waited for the answers, and in what order it asked.
 fn waited(account: &Account) -> Vec<(&'static str, Value)> {
     vec![
+        ("sequential_percent", json!(account.sequential_share().map(|share| share * 100.0))),
         ("busy_ns", json!(account.busy.0)),
         ("waiting_ns", json!(account.waiting.0)),
         ("depth_mean", json!(account.depth_mean())),
