@@ -40,11 +40,6 @@ impl TracefsRoot {
         Ok(Self { path, _mount: Some(mount) })
     }
 
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Where instances are made.
     pub(crate) fn instances(&self) -> PathBuf {
         self.path.join(INSTANCES)
