@@ -18,6 +18,16 @@ impl BlockDevice {
         Some(Self { folder: fs::canonicalize(link).ok()? })
     }
 
+    /// The device that has this folder.
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Its numbers.
+    pub(crate) fn number(&self) -> Option<DeviceNumber> {
+        DeviceNumber::parse(&self.attribute("dev")?)
+    }
+
     /// Its folder in /sys.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -58,8 +68,8 @@ impl BlockDevice {
 
     /// The devices that it is built on.
     pub(crate) fn slave_devices(&self) -> Vec<Self> {
-        let links = fs::read_dir(self.folder.join("slaves")).into_iter().flatten().flatten();
-        links.filter_map(|entry| Some(Self { folder: fs::canonicalize(entry.path()).ok()? })).collect()
+        let folders = self.slaves().into_iter().map(|name| self.folder.join("slaves").join(name));
+        folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 
     /// The first line of one of its attributes, if there is one that says something.
