@@ -6,11 +6,15 @@ use xshell::{Shell, cmd};
 use crate::{root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 5] = [
+const PACKAGES: [(&str, &str); 9] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
     ("mount", "/usr/bin/mount"),
+    ("fdisk", "/usr/sbin/sfdisk"),
+    ("blktrace", "/usr/sbin/blktrace"),
+    ("zstd", "/usr/bin/zstd"),
+    ("gcc", "/usr/bin/cc"),
     ("chromium", "/usr/bin/chromium"),
 ];
 

@@ -8,6 +8,7 @@ mod endure;
 mod fill;
 mod import;
 mod judge;
+mod record;
 mod report;
 mod resume;
 mod run;
@@ -30,6 +31,7 @@ pub(crate) use endure::{Endure, EndureTest, Extent};
 pub(crate) use fill::Fill;
 pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
+pub(crate) use record::Record;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
 pub(crate) use run::Run;
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Data(Data),
     /// What does this very workload come to? Runs any plan
     Run(Run),
+    /// What does it get from all programs, and how long do they wait? Records your own day as a trace
+    Record(Record),
     /// Which drives are there, real and simulated?
     Drives(Drives),
     /// What is a simulated drive made of, and what follows from it?

@@ -18,6 +18,7 @@ pub(crate) fn listen() -> anyhow::Result<()> {
         if ASKED.swap(true, Ordering::Relaxed) {
             // What can not be removed in a hurry is marked; the next run finds it.
             let _ = likenew_real::scratch::remove_all();
+            likenew_real::tracefs::remove_all();
             std::process::exit(Exit::Interrupted as i32);
         }
         eprintln!("stopping; what was measured is kept (once more to leave at once)");

@@ -43,6 +43,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Age(command) => commands::age::run(command),
         Command::Data(command) => commands::data::run(command),
         Command::Run(command) => commands::run::run(command),
+        Command::Record(command) => commands::record::run(&command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),

@@ -20,6 +20,7 @@ pub mod scan;
 pub mod scratch;
 pub mod space;
 pub mod stable_id;
+pub mod tracefs;
 
 mod block;
 #[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
