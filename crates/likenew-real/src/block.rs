@@ -18,6 +18,11 @@ impl BlockDevice {
         Some(Self { folder: fs::canonicalize(link).ok()? })
     }
 
+    /// The device that this folder of /sys describes.
+    pub(crate) fn in_folder(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
     /// Its folder in /sys.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder

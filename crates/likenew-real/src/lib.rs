@@ -16,6 +16,7 @@ pub mod leftover;
 pub mod listing;
 pub mod nop;
 pub mod open;
+pub mod sampler;
 pub mod scan;
 pub mod scratch;
 pub mod space;
@@ -26,6 +27,7 @@ mod buffers;
 mod device;
 mod direct;
 mod drive;
+mod drive_facts;
 mod fault;
 mod file;
 mod flights;
@@ -41,7 +43,9 @@ mod rest;
 )]
 mod ring;
 mod single;
+mod stat;
 mod table;
+mod thermometer;
 #[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
 mod uring;
 #[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]
