@@ -6,11 +6,12 @@ use xshell::{Shell, cmd};
 use crate::{root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 5] = [
+const PACKAGES: [(&str, &str); 6] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
     ("mount", "/usr/bin/mount"),
+    ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
 ];
 

@@ -14,6 +14,7 @@ mod run;
 mod sim;
 mod surface;
 mod sweep;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub(crate) use run::Run;
 pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
+pub(crate) use watch::Watch;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Data(Data),
     /// What does this very workload come to? Runs any plan
     Run(Run),
+    /// What is every drive doing now?
+    Watch(Watch),
     /// Which drives are there, real and simulated?
     Drives(Drives),
     /// What is a simulated drive made of, and what follows from it?
