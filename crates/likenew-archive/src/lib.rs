@@ -6,6 +6,7 @@
 //!   machine.json      the drive, how it is addressed, the instrument, when it began
 //!   segments.jsonl    one line for each workload that ended, made durable before the next one starts
 //!   live.jsonl        what was noted while it went on, by `watch`
+//!   sights.jsonl      one line for each look, where any was taken, made durable likewise
 //!   samples.parquet   every single I/O, if asked for; samples-2.parquet … after the run was resumed
 //!   verdicts.json     what was concluded; can be made again from the files above
 //! ```
@@ -17,6 +18,7 @@
 mod archive;
 mod durable;
 mod error;
+mod lines;
 mod live;
 mod machine;
 mod record;

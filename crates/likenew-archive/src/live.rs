@@ -1,28 +1,23 @@
 //! What is noted while a run goes on: one line of JSON a note, in `live.jsonl`.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs::OpenOptions;
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ArchiveError;
+use crate::lines::{self, Lines};
 
 pub(crate) const LIVE: &str = "live.jsonl";
 
 /// The notes of a run that is being written.
 #[derive(Debug)]
-pub struct LiveWriter {
-    path: PathBuf,
-    file: File,
-}
+pub struct LiveWriter(Lines);
 
 impl LiveWriter {
     pub(crate) fn create(folder: &Path) -> Result<Self, ArchiveError> {
-        let path = folder.join(LIVE);
-        let file = OpenOptions::new().append(true).create_new(true).open(&path);
-        Ok(Self { file: file.map_err(ArchiveError::system("write", &path))?, path })
+        Lines::open(folder.join(LIVE), OpenOptions::new().append(true).create_new(true)).map(Self)
     }
 
     /// Keeps notes in one write, so that they survive a kill of this program; [`LiveWriter::close`] makes them durable.
@@ -33,17 +28,7 @@ impl LiveWriter {
     /// # Panics
     /// When a note has no form in JSON.
     pub fn push<T: Serialize>(&mut self, notes: &[T]) -> Result<(), ArchiveError> {
-        let mut lines = Vec::new();
-        for note in notes {
-            serde_json::to_writer(&mut lines, note).expect("a note is plain values");
-            lines.push(b'\n');
-        }
-        let before = self.file.metadata().map_err(ArchiveError::system("write", &self.path))?.len();
-        self.file.write_all(&lines).map_err(|error| {
-            // Half a line would make a later one unreadable. Shortening works on a full drive, too.
-            let _ = self.file.set_len(before);
-            ArchiveError::system("write", &self.path)(error)
-        })
+        self.0.push_all(notes)
     }
 
     /// Makes the notes durable.
@@ -51,7 +36,7 @@ impl LiveWriter {
     /// # Errors
     /// The system could not.
     pub fn close(self) -> Result<(), ArchiveError> {
-        self.file.sync_all().map_err(ArchiveError::system("write", &self.path))
+        self.0.close()
     }
 }
 
@@ -62,26 +47,14 @@ impl LiveWriter {
 /// There are no notes, or they are damaged.
 pub fn read_live<T: DeserializeOwned>(
     folder: &Path,
-    mut each: impl FnMut(T),
+    each: impl FnMut(T),
 ) -> Result<Option<String>, ArchiveError> {
-    let path = folder.join(LIVE);
-    let file = File::open(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => ArchiveError::broken(&path, None, "it is missing"),
-        _ => ArchiveError::system("read", &path)(error),
-    })?;
-    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
-    for number in 1.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(ArchiveError::system("read", &path))? == 0 {
-            break;
-        }
-        if !line.ends_with(b"\n") {
-            return Ok(Some(format!("{LIVE} ends in the middle of line {number}; that line is left out")));
-        }
-        let note = serde_json::from_slice(&line);
-        each(note.map_err(|error| ArchiveError::broken(&path, Some(number), error))?);
+    let (path, mut said) = (folder.join(LIVE), Vec::new());
+    if lines::each(&path, &mut said, each)? {
+        Ok(said.pop())
+    } else {
+        Err(ArchiveError::broken(&path, None, "it is missing"))
     }
-    Ok(None)
 }
 
 #[cfg(test)]

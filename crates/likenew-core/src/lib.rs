@@ -4,11 +4,15 @@
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
 //! estimates anything.
 
+pub mod access;
+pub mod busy;
+pub mod counters;
 pub mod drive;
 pub mod fault;
 pub mod instrument;
 pub mod io;
 pub mod laws;
+pub mod look;
 pub mod memory;
 pub mod mix;
 pub mod place;
@@ -25,6 +29,7 @@ pub mod stat;
 pub mod tally;
 pub mod target;
 pub mod trace;
+pub mod trim;
 pub mod units;
 pub mod until;
 pub mod verdict;

@@ -4,6 +4,8 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::busy;
+use crate::counters::Counters;
 use crate::drive::Accounting;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
@@ -23,6 +25,10 @@ pub struct Segment {
     pub began: Nanos,
     /// When its last I/O ended on the drive's clock.
     pub ended: Nanos,
+    /// How long at least one I/O was outstanding: exact for one lane, see [`crate::busy::of_lanes`] for several. Zero where
+    /// that was not recorded, as in what other programs measured.
+    #[serde(default)]
+    pub busy: Nanos,
     /// Why it ended.
     pub stop: Stop,
     /// One for each operation of each stream that occurred, by stream, then op.
@@ -48,6 +54,9 @@ pub struct Segment {
     /// A simulated drive's own books after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
+    /// What the system counted at the device meanwhile, others' I/O included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counters>,
 }
 
 impl Segment {
@@ -59,6 +68,13 @@ impl Segment {
     /// From the start to the end of the last I/O.
     pub fn elapsed(&self) -> Nanos {
         self.ended - self.began
+    }
+
+    /// Bytes moved while at least one I/O was outstanding, a second of that; 0 of nothing. Over all of the time where busy
+    /// time was not recorded.
+    pub fn busy_bytes_per_s(&self) -> f64 {
+        let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
+        per_second(bytes, if self.busy == Nanos::ZERO { self.elapsed() } else { self.busy })
     }
 
     /// Bytes moved by this operation, over all streams.
@@ -128,6 +144,7 @@ pub struct SegmentRecorder {
     errors_left: u64,
     began: Nanos,
     ended: Nanos,
+    busy: Nanos,
     bytes: u64,
 }
 
@@ -150,6 +167,7 @@ impl Default for SegmentRecorder {
             errors_left: ERRORS_MAX,
             began: Nanos::ZERO,
             ended: Nanos::ZERO,
+            busy: Nanos::ZERO,
             bytes: 0,
         }
     }
@@ -183,6 +201,10 @@ impl Recorder for SegmentRecorder {
         flow
     }
 
+    fn busy(&mut self, busy: Nanos) {
+        self.busy = busy;
+    }
+
     fn end(&mut self, at: Nanos) {
         self.ended = at;
     }
@@ -214,6 +236,7 @@ impl SegmentRecorder {
 
     /// The records of all lanes as one segment.
     pub fn join(lanes: Vec<Self>, workload: &Workload, stop: Stop) -> Segment {
+        let busy: Vec<Nanos> = lanes.iter().map(|lane| lane.busy).collect();
         let mut lanes = lanes.into_iter();
         let mut whole = lanes.next().expect("a workload has at least one lane");
         for lane in lanes {
@@ -224,6 +247,7 @@ impl SegmentRecorder {
             workload: workload.clone(),
             began: whole.began,
             ended: whole.ended,
+            busy: busy::of_lanes(&busy, whole.ended.since(whole.began)),
             stop,
             tallies: whole.tallies.into_iter().flatten().flatten().map(|tally| *tally).collect(),
             seconds: whole.seconds,
@@ -235,6 +259,7 @@ impl SegmentRecorder {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
         }
     }
 

@@ -31,9 +31,7 @@ impl Uses {
 
     /// Where a device is mounted, the shortest path first, or that it is swap.
     fn of(&self, device: &BlockDevice) -> Vec<String> {
-        let Some(number) = device.attribute("dev").and_then(|text| DeviceNumber::parse(&text)) else {
-            return Vec::new();
-        };
+        let Some(number) = device.number() else { return Vec::new() };
         let mounted = self.mounts.iter().filter(|(on, _)| *on == number);
         let mut uses: Vec<String> = mounted.map(|(_, point)| clean(point)).collect();
         uses.sort_by_key(|point| (point.len(), point.clone()));
@@ -55,7 +53,7 @@ impl Devices<'_> {
     /// The device of this name.
     pub(crate) fn named(&self, name: &str) -> BlockDevice {
         let link = self.sys.join("class/block").join(name);
-        BlockDevice::in_folder(std::fs::canonicalize(&link).unwrap_or(link))
+        BlockDevice::at(std::fs::canonicalize(&link).unwrap_or(link))
     }
 
     /// Everything about it.

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use likenew_core::busy::Busy;
 use likenew_core::fault::Fault;
-use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::sample::Sample;
 use likenew_core::target::{Clock, Target};
@@ -43,6 +44,7 @@ pub(crate) fn run_lane(
     let mut lane = LaneLoop::new(target, share, began);
     let fault = lane.run(recorder, halt).err();
     let (stop, now) = (lane.stop.unwrap_or(Stop::Reached), lane.now);
+    recorder.busy(lane.busy.total());
     if fault.is_some() || stop != Stop::Reached {
         halt.store(true, Ordering::Relaxed);
     }
@@ -60,6 +62,7 @@ struct LaneLoop<'a> {
     batch: Vec<Io>,
     ended: Vec<Completion>,
     samples: Vec<Sample>,
+    busy: Busy,
     ops_left: u64,
     bytes_left: u64,
     deadline: Nanos,
@@ -68,6 +71,7 @@ struct LaneLoop<'a> {
     stop: Option<Stop>,
     open_pace: bool,
     fills_buffers: bool,
+    flushes: bool,
     pulse: Nanos,
 }
 
@@ -98,18 +102,8 @@ impl<'a> LaneLoop<'a> {
     fn new(target: &'a mut dyn Target, share: &Share<'_>, began: Nanos) -> Self {
         let geometry = target.geometry().clone();
         let workload = share.workload;
-        let issuers: Vec<Issuer> = share
-            .copies
-            .iter()
-            .map(|of| {
-                let stream = &workload.streams[usize::from(of.stream)];
-                let range = stream.place.region().resolve(geometry.capacity, geometry.block);
-                let range = range.expect("a workload is checked before it runs");
-                Issuer::new(stream, *of, &geometry, range, workload.seed, began)
-            })
-            .collect();
-        let depth: u32 =
-            share.copies.iter().map(|of| workload.streams[usize::from(of.stream)].pace.depth()).sum();
+        let issuers = Issuer::all(workload, &share.copies, &geometry, began);
+        let depth: u32 = issuers.iter().map(Issuer::depth).sum();
         Self {
             open_pace: issuers.iter().any(Issuer::is_open),
             issuers,
@@ -119,12 +113,14 @@ impl<'a> LaneLoop<'a> {
             batch: Vec::with_capacity(depth as usize),
             ended: Vec::with_capacity(depth as usize),
             samples: Vec::with_capacity(depth as usize),
+            busy: Busy::new(depth),
             ops_left: share.ops,
             bytes_left: share.bytes,
             deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
             now: began,
             stop: None,
             fills_buffers: geometry.carries_data,
+            flushes: workload.flush,
             pulse: if geometry.clock == Clock::Wall { PULSE } else { Nanos::NEVER },
             target,
         }
@@ -135,7 +131,7 @@ impl<'a> LaneLoop<'a> {
             self.issue()?;
             let idle = self.free.len() == self.flights.len();
             if idle && self.is_over() {
-                return Ok(());
+                return self.flush(recorder);
             }
             self.target.wait(self.next_event(), &mut self.ended)?;
             let flow = self.record(recorder);
@@ -145,6 +141,26 @@ impl<'a> LaneLoop<'a> {
                 self.stop.get_or_insert(Stop::Interrupted);
             }
         }
+    }
+
+    /// Makes everything durable at the end, if the workload came to its end and asks for that.
+    #[cold]
+    fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), Fault> {
+        let asked = self.flushes && self.stop.is_none();
+        let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
+        let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+        let sent = self.target.submit(&[flush])?;
+        while self.ended.is_empty() {
+            self.target.wait(self.target.now() + self.pulse, &mut self.ended)?;
+        }
+        let ended = self.ended.pop().expect("the only I/O in flight has ended");
+        self.now = ended.at;
+        let Completion { at: done, outcome, .. } = ended;
+        let sample = Sample { op: Op::Flush, outcome, due: sent, sent, done, ..NO_FLIGHT.sample };
+        if let ControlFlow::Break(stop) = recorder.record(&[sample]) {
+            self.stop = Some(stop);
+        }
+        Ok(())
     }
 
     /// Hands over everything that is due.
@@ -161,6 +177,7 @@ impl<'a> LaneLoop<'a> {
             return Ok(());
         }
         let sent = self.target.submit(&self.batch)?;
+        self.busy.sent(sent, self.batch.len() as u32);
         for io in &self.batch {
             let flight = &mut self.flights[io.slot.index()];
             flight.sample.sent = sent;
@@ -175,7 +192,7 @@ impl<'a> LaneLoop<'a> {
     fn issue_one(&mut self, index: usize) {
         let issuer = &mut self.issuers[index];
         let slot = self.free.pop().expect("there are as many slots as I/Os that may be in flight");
-        let (io, due) = issuer.issue(slot);
+        let (stream, io, due) = issuer.issue(slot);
         if io.op == Op::Write && self.fills_buffers {
             self.generator.fill(&mut self.target.buffer(slot)[..io.length as usize], io.data);
         }
@@ -185,8 +202,7 @@ impl<'a> LaneLoop<'a> {
         flight.issuer = index;
         flight.due_is_known = due.is_some();
         let sample = &mut flight.sample;
-        (sample.stream, sample.op, sample.length, sample.offset) =
-            (issuer.stream, io.op, io.length, io.offset);
+        (sample.stream, sample.op, sample.length, sample.offset) = (stream, io.op, io.length, io.offset);
         sample.due = due.unwrap_or(Nanos::ZERO);
         self.batch.push(io);
     }
@@ -219,6 +235,7 @@ impl<'a> LaneLoop<'a> {
             flight.sample.done = completion.at;
             flight.sample.outcome = completion.outcome;
             self.now = completion.at;
+            self.busy.ended(completion.at);
             self.samples.push(flight.sample);
             self.free.push(completion.slot);
         }

@@ -6,6 +6,7 @@
 pub mod calibrate;
 pub mod conduct;
 mod cursor;
+mod deck;
 pub mod generator;
 mod issuer;
 mod lane;

@@ -53,6 +53,8 @@ pub fn run(
     } else {
         depth / workload.streams.len() as u32 * workload.depth()
     };
+    drive.reach(workload.access, workload.cold)?;
+    let counted_before = drive.counters();
     let mut lanes = drive.lanes(&Need { lanes: count, depth, length_max: workload.length_max() })?;
     assert_eq!(lanes.len(), count as usize, "a drive opens as many lanes as it was asked for");
 
@@ -66,6 +68,8 @@ pub fn run(
     ran.segment.health_before = health_before;
     ran.segment.health_after = health_after;
     ran.segment.accounting = drive.accounting();
+    // The lanes are gone, so everything that was in flight has been counted.
+    ran.segment.counted = counted_before.and_then(|before| Some(drive.counters()?.since(&before)));
     Ok(ran)
 }
 

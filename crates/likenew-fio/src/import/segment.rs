@@ -103,6 +103,7 @@ impl Parts {
             workload,
             began,
             ended: began + self.elapsed,
+            busy: Nanos::ZERO,
             stop: self.stop,
             tallies: self.tallies,
             seconds: Windows::new(1_000_000_000),
@@ -113,6 +114,7 @@ impl Parts {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
             after_break: false,
         }
     }
