@@ -54,6 +54,10 @@ fn head(view: &View, drives: &Drives) -> String {
     if roots().next().is_some() {
         text += &format!("  read {}  write {}", rate(Op::Read), rate(Op::Write));
     }
+    if view.sort != Column::Drive || view.reversed {
+        text +=
+            &format!("  by {}{}", view.sort.words(view.units), if view.reversed { " reversed" } else { "" });
+    }
     text +=
         &format!("  every {}  for {}", likenew_core::units::exact_duration(view.interval()), watched(shown));
     text

@@ -79,6 +79,7 @@ struct DriveRow<'a> {
     queue_mean: f64,
     busy_percent: f64,
     waiting_ns_max: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature_c_max: Option<f64>,
 }
 
@@ -112,6 +113,9 @@ impl Log {
         }
         for (name, watched) in active() {
             findings.series.insert(format!("latency_{name}"), watched.latency(name));
+        }
+        for (name, watched) in active().filter(|(_, watched)| watched.total.trim.ios > 0) {
+            findings.series.insert(format!("trim_{name}"), watched.trims(name));
         }
         findings
     }
@@ -210,19 +214,25 @@ impl Watched {
     }
 
     fn throughput(&self, name: &str) -> Series {
-        let rate = |sum: fn(&Cell) -> u64| {
-            self.points(move |cell| Some(sum(cell) as f64 * 1e9 / cell.elapsed_ns as f64))
-        };
-        let mut curves = vec![
-            Curve::new("read", rate(|cell| cell.read.bytes)),
-            Curve::new("write", rate(|cell| cell.write.bytes)),
+        let curves = [
+            Curve::new("read", self.rate(|cell| cell.read.bytes)),
+            Curve::new("write", self.rate(|cell| cell.write.bytes)),
         ];
-        if self.total.trim.ios > 0 {
-            curves.push(Curve::new("trim", rate(|cell| cell.trim.bytes)));
-        }
         let title = format!("How much did {name} move?");
         Series::new(title, Shape::Line, Axis::new("time", "ns"), Axis::new("throughput", "bytes/s"))
             .lines(curves)
+    }
+
+    /// On an axis of its own: what is discarded at once would leave nothing to be seen of what is moved.
+    fn trims(&self, name: &str) -> Series {
+        let title = format!("How much of {name} was discarded?");
+        let y = Axis::new("discarded", "bytes/s");
+        let curve = Curve::new("trim", self.rate(|cell| cell.trim.bytes));
+        Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines([curve])
+    }
+
+    fn rate(&self, bytes: impl Fn(&Cell) -> u64) -> Vec<[f64; 2]> {
+        self.points(|cell| Some(bytes(cell) as f64 * 1e9 / cell.elapsed_ns as f64))
     }
 
     fn latency(&self, name: &str) -> Series {
@@ -346,6 +356,19 @@ mod tests {
         assert_eq!((points.len(), points[9]), (10, [9.5e9, 4_096_000.0]));
         assert_eq!(findings.verdicts[0].standing, Standing::Holds);
         assert_eq!(log.elapsed(), Nanos::from_secs(10));
+    }
+
+    #[test]
+    fn discards_have_a_picture_of_their_own() {
+        let mut log = Log::default();
+        let mut line = second("sda", 1, 5, 0);
+        let trim = OpLine { ios: 1, bytes: 1 << 30, bytes_per_s: 1073741824.0, ..OpLine::default() };
+        line.counted.as_mut().unwrap().trim = Some(trim);
+        log.add(&line);
+        let series = log.findings().series;
+        assert_eq!(series.keys().collect::<Vec<_>>(), ["throughput_sda", "latency_sda", "trim_sda"]);
+        assert_eq!(series["trim_sda"].lines[0].points, [[0.5e9, 1073741824.0]]);
+        assert_eq!(series["throughput_sda"].lines.len(), 2);
     }
 
     #[test]

@@ -95,22 +95,24 @@ fn kind(command: &Watch) -> Kind {
 /// On a screen, until somebody has seen enough.
 fn show(command: &Watch, watched: &mut Watched, mut view: View) -> Result<Exit, Failure> {
     let mut screen = Screen::open()?;
-    let mut last = watched.now();
+    let (mut last, mut changed) = (watched.now(), true);
     loop {
-        screen.draw(&view, watched.drives())?;
+        if changed {
+            screen.draw(&view, watched.drives())?;
+        }
         let end = command.time.map_or(Nanos::NEVER, |time| watched.began() + time);
         let due = (last + view.interval()).min(end);
-        match screen.wait(due.since(watched.now()).min(SLICE))? {
-            Happened::Interrupted => return Ok(Exit::Interrupted),
-            Happened::Pressed(key) if view.press(key, watched.drives()) == Flow::Leave => {
-                return Ok(Exit::Fine);
-            }
-            Happened::Pressed(_) | Happened::Changed | Happened::Nothing => {}
-        }
-        if interrupt::asked() {
+        let happened = screen.wait(due.since(watched.now()).min(SLICE))?;
+        if happened == Happened::Interrupted || interrupt::asked() {
             return Ok(Exit::Interrupted);
         }
+        if let Happened::Pressed(key) = happened
+            && view.press(key, watched.drives()) == Flow::Leave
+        {
+            return Ok(Exit::Fine);
+        }
         let now = watched.now();
+        changed = happened != Happened::Nothing || now >= due;
         if now >= due {
             // A late reading does not move those after it, unless it is later than a whole interval.
             last = if now.since(due) < view.interval() { due } else { now };
