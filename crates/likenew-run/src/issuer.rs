@@ -146,7 +146,11 @@ impl Kind {
             Mix::Reads(_) => Op::Write,
         };
         let length = self.draw_length();
-        let (offset, length) = self.cursor.next(length, &mut self.random);
+        let (offset, length) = match op {
+            // It is about everything that was written.
+            Op::Flush => (0, 0),
+            _ => self.cursor.next(length, &mut self.random),
+        };
         Io { slot, op, offset, length, data: self.data }
     }
 

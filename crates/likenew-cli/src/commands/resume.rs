@@ -96,7 +96,14 @@ fn bring_back(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>
         progress.borrow_mut().begins(name, done, all);
     };
     let Evidence { segments, sights, .. } = evidence;
-    let restored = restore(drive, segments, sights, begins, &mut || Box::new(progress.borrow().recorder()));
+    let restored = restore(
+        drive,
+        segments,
+        sights,
+        begins,
+        &mut |recorded| Err(format!("the recording {} is not at hand", recorded.trace)),
+        &mut || Box::new(progress.borrow().recorder()),
+    );
     progress.borrow().finish();
     match restored {
         Ok(()) => Ok(None),

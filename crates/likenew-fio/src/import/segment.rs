@@ -111,10 +111,12 @@ impl Parts {
             slowest: Vec::new(),
             samples: Vec::new(),
             refused: Vec::new(),
+            replayed: None,
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
             counted: None,
+            damage: None,
             after_break: false,
         }
     }
