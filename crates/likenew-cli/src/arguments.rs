@@ -15,6 +15,7 @@ mod run;
 mod sim;
 mod surface;
 mod sweep;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -38,6 +39,7 @@ pub(crate) use run::Run;
 pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
+pub(crate) use watch::Watch;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Run(Run),
     /// What does it get from all programs, and how long do they wait? Records your own day as a trace
     Record(Record),
+    /// What is every drive doing now?
+    Watch(Watch),
     /// Which drives are there, real and simulated?
     Drives(Drives),
     /// What is a simulated drive made of, and what follows from it?

@@ -14,7 +14,9 @@ mod output;
 mod progress;
 mod prompt;
 mod scanning;
+mod screen;
 mod usual;
+mod watched;
 
 use std::process::ExitCode;
 
@@ -49,6 +51,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Report(command) => commands::report::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
         Command::Import(command) => commands::import::run(&command),
+        Command::Watch(command) => commands::watch::run(&command),
         Command::Resume(command) => commands::resume::run(&command),
     }
 }

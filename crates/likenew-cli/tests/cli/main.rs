@@ -13,3 +13,4 @@ mod resumed;
 mod scenarios;
 mod simulated;
 mod support;
+mod watching;
