@@ -6,12 +6,16 @@ use xshell::{Shell, cmd};
 use crate::{root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 6] = [
+const PACKAGES: [(&str, &str); 10] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
     ("mount", "/usr/bin/mount"),
+    ("fdisk", "/usr/sbin/sfdisk"),
     ("blktrace", "/usr/sbin/blktrace"),
+    ("zstd", "/usr/bin/zstd"),
+    ("gcc", "/usr/bin/cc"),
+    ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
 ];
 

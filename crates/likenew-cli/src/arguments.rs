@@ -8,12 +8,14 @@ mod endure;
 mod fill;
 mod import;
 mod judge;
+mod record;
 mod report;
 mod resume;
 mod run;
 mod sim;
 mod surface;
 mod sweep;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -30,12 +32,14 @@ pub(crate) use endure::{Endure, EndureTest, Extent};
 pub(crate) use fill::Fill;
 pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
+pub(crate) use record::Record;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
 pub(crate) use run::Run;
 pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
+pub(crate) use watch::Watch;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -68,6 +72,10 @@ pub(crate) enum Command {
     Data(Data),
     /// What does this very workload come to? Runs any plan
     Run(Run),
+    /// What does it get from all programs, and how long do they wait? Records your own day as a trace
+    Record(Record),
+    /// What is every drive doing now?
+    Watch(Watch),
     /// Which drives are there, real and simulated?
     Drives(Drives),
     /// What is a simulated drive made of, and what follows from it?

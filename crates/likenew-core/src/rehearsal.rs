@@ -4,6 +4,7 @@ use crate::io::Op;
 use crate::look::{Look, Seen, Sight};
 use crate::mix::Mix;
 use crate::procedure::{Evidence, Procedure, Step};
+use crate::recorded::{Expected, Recorded};
 use crate::recorder::Stop;
 use crate::segment::{Segment, SegmentRecorder};
 use crate::tally::Tally;
@@ -105,6 +106,9 @@ fn unseen(look: Look, after: usize) -> Sight {
 
 /// What a workload comes to on the assumed drive. Latencies are left out.
 fn assumed(workload: &Workload, began: Nanos) -> Segment {
+    if let Some(recorded) = &workload.recorded {
+        return assumed_replay(workload, recorded, began);
+    }
     let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
     let until = workload.until;
     let shares = workload.stream_shares();
@@ -132,6 +136,24 @@ fn assumed(workload: &Workload, began: Nanos) -> Segment {
             segment.tallies.push(tally);
         }
     }
+    segment
+}
+
+/// What its plan expects of a recording, in the time that its pace, its bytes and its accesses take at least.
+fn assumed_replay(workload: &Workload, recorded: &Recorded, began: Nanos) -> Segment {
+    let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
+    let Expected { ios, read_bytes, written_bytes, trims, elapsed } = recorded.expected;
+    let moved_ns = (read_bytes + written_bytes) as f64 / BYTES_PER_S * 1e9;
+    let access_ns = ios as f64 * ACCESS_NS / f64::from(recorded.depth.max(1));
+    let elapsed = elapsed.max(Nanos(moved_ns.max(access_ns) as u64));
+    let elapsed = workload.until.elapsed.map_or(elapsed, |bound| elapsed.min(bound));
+    (segment.began, segment.ended) = (began, Nanos(began.0.saturating_add(elapsed.0)));
+    // How its I/Os divide into operations is not said: what counts are the bytes.
+    let tally = |op, ios, bytes| Tally { ios, bytes, ..Tally::new(0, op) };
+    segment
+        .tallies
+        .extend([tally(Op::Read, ios - trims.min(ios), read_bytes), tally(Op::Write, 0, written_bytes)]);
+    segment.tallies.retain(|tally| tally.ios > 0 || tally.bytes > 0);
     segment
 }
 

@@ -10,6 +10,7 @@ use crate::damage::Damage;
 use crate::drive::Accounting;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
+use crate::replayed::Replayed;
 use crate::sample::Sample;
 use crate::tally::{Latencies, Tally};
 use crate::target::Health;
@@ -45,6 +46,9 @@ pub struct Segment {
     /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
+    /// Of a recording: what became of its I/Os, beside what the recording says of the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
     /// Whether the run was interrupted before this and went on with it, on a clock of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_break: bool,
@@ -179,7 +183,7 @@ impl Default for SegmentRecorder {
 
 impl Recorder for SegmentRecorder {
     fn begin(&mut self, workload: &Workload, at: Nanos) {
-        self.tallies.resize_with(workload.streams.len(), Default::default);
+        self.tallies.resize_with(workload.stream_count(), Default::default);
         self.samples_max = workload.samples as usize;
         self.samples.reserve_exact(self.samples_max);
         (self.began, self.ended) = (at, at);
@@ -259,6 +263,7 @@ impl SegmentRecorder {
             slowest: whole.slowest.sorted(),
             refused: whole.refused,
             samples: whole.samples,
+            replayed: None,
             after_break: false,
             health_before: Health::default(),
             health_after: Health::default(),

@@ -6,13 +6,14 @@ use crate::access::Access;
 use crate::io::DataClass;
 use crate::mix::Mix;
 use crate::place::Place;
+use crate::recorded::Recorded;
 use crate::size::Size;
 use crate::stamp::SECTOR;
 use crate::target::Geometry;
 use crate::units::Nanos;
 use crate::until::Until;
 
-/// Streams of I/O that run side by side until a bound is reached. Without streams the drive rests.
+/// Streams of I/O that run side by side until a bound is reached, or a recording. Without either the drive rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -39,6 +40,9 @@ pub struct Workload {
     /// It ends with a flush on every lane, whose time counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flush: bool,
+    /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -160,6 +164,7 @@ impl Workload {
             until,
             seed: 0,
             samples: 0,
+            recorded: None,
             access: Access::Direct,
             cold: false,
             flush: false,
@@ -175,6 +180,17 @@ impl Workload {
     /// Whether any stream changes what the drive holds.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.writes())
+            || self.recorded.as_ref().is_some_and(Recorded::writes)
+    }
+
+    /// Whether it leaves the drive alone.
+    pub fn is_rest(&self) -> bool {
+        self.streams.is_empty() && self.recorded.is_none()
+    }
+
+    /// Streams that its samples may have.
+    pub fn stream_count(&self) -> usize {
+        self.recorded.as_ref().map_or(self.streams.len(), Recorded::streams)
     }
 
     /// Whether its I/Os are meant to reach the drive, however many of them memory answers.
@@ -205,6 +221,7 @@ impl Workload {
         let alone = self.streams.iter().filter(|stream| stream.pace.turns().is_none());
         alone.map(|stream| u64::from(stream.pace.depth())).sum::<u64>()
             + turns.map_or(0, |(depth, _)| depth.into())
+            + self.recorded.as_ref().map_or(0, |recorded| recorded.depth.into())
     }
 
     /// The share of the I/Os that each stream has, as far as its pace says: streams that take turns by their weights; others
@@ -220,9 +237,10 @@ impl Workload {
         self.streams.iter().map(|stream| weight(stream).map_or(1.0, |weight| weight * each) / all).collect()
     }
 
-    /// The longest I/O in bytes; 0 for a rest.
+    /// The longest read or write in bytes; 0 for a rest.
     pub fn length_max(&self) -> u32 {
-        self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0)
+        let streams = self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0);
+        streams.max(self.recorded.as_ref().map_or(0, |recorded| recorded.length_max as u32))
     }
 
     /// Whether it can run on a drive of this geometry.
@@ -232,12 +250,15 @@ impl Workload {
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.check_alone()
             .and_then(|()| self.check_streams(geometry))
+            .and_then(|()| self.recorded.as_ref().map_or(Ok(()), |recorded| recorded.check(geometry)))
             .map_err(|why| format!("workload \"{}\": {why}", self.name))
     }
 
     fn check_alone(&self) -> Result<(), String> {
         let Until { elapsed, ops, bytes } = self.until;
-        if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
+        if self.recorded.is_some() {
+            self.check_recorded()?;
+        } else if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
             return Err(
                 "it never ends: give until.elapsed, until.ops or until.bytes (a rest needs until.elapsed)"
                     .into(),
@@ -269,6 +290,17 @@ impl Workload {
             );
         }
         self.streams.iter().try_for_each(Stream::check_alone)
+    }
+
+    /// One clock has to see when everything leaves and ends.
+    fn check_recorded(&self) -> Result<(), String> {
+        if self.lanes != 1 || !self.streams.is_empty() {
+            return Err("a recording is replayed on one lane, and without streams beside it".into());
+        }
+        if self.depth() == 0 {
+            return Err("a recording needs a depth of at least 1".into());
+        }
+        Ok(())
     }
 
     fn check_streams(&self, geometry: &Geometry) -> Result<(), String> {
@@ -386,6 +418,7 @@ mod tests {
             access: Access::Direct,
             cold: false,
             flush: false,
+            recorded: None,
             streams: vec![Stream {
                 op: Mix::Only(Op::Read),
                 size: size.parse().unwrap(),

@@ -13,6 +13,7 @@ use likenew_core::look::{Look, Sight};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
 use likenew_core::procedure::{Past, past};
+use likenew_core::recorded::{Recorded, ReplayPace};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -21,7 +22,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use crate::conduct::sight;
-use crate::run::{Ran, RunError, run};
+use crate::run::{Ran, RunError, TraceOpener, run_with};
 
 /// Why a drive could not be brought back.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +83,7 @@ pub fn restore(
     segments: &[Segment],
     sights: &[Sight],
     mut begins: impl FnMut(&Again, usize, usize),
+    traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<(), RestoreError> {
     let geometry = drive.geometry();
@@ -93,7 +95,9 @@ pub fn restore(
         begins(again, index, way.len());
         let recorded = recorded.next().filter(|_| is_virtual);
         let (same, name) = match again {
-            Again::Run(workload) => (run_again(drive, workload, recorded, recorder)?, &*workload.name),
+            Again::Run(workload) => {
+                (run_again(drive, workload, recorded, traces, recorder)?, &*workload.name)
+            }
             Again::Look(look) => (look_again(drive, look, recorded)?, look.name()),
         };
         if !same {
@@ -116,9 +120,10 @@ fn run_again(
     drive: &mut dyn Drive,
     workload: &Workload,
     recorded: Option<Past<'_>>,
+    traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<bool, RestoreError> {
-    let Ran { segment, fault } = run(drive, workload, recorder)?;
+    let Ran { segment, fault } = run_with(drive, workload, traces, recorder)?;
     if let Some(fault) = fault {
         return Err(fault.into());
     }
@@ -173,7 +178,23 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<
             }
         }
     }
-    held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect()
+    let mut workloads: Vec<Workload> =
+        held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
+    // What a recording has written lies within what it touches, and so does what was written for it beforehand.
+    let mut touched: Vec<&Recorded> = Vec::new();
+    for recorded in segments.iter().filter_map(|segment| segment.workload.recorded.as_ref()) {
+        if !touched.iter().any(|known| known.digest == recorded.digest && known.region == recorded.region) {
+            touched.push(recorded);
+            workloads.push(touch(recorded));
+        }
+    }
+    workloads
+}
+
+fn touch(recorded: &Recorded) -> Workload {
+    let recorded = Recorded { pace: ReplayPace::Prepare, ..recorded.clone() };
+    let name = "writing again what the recording touches";
+    Workload { recorded: Some(recorded), ..Workload::new(name, Until::default(), Vec::new()) }
 }
 
 fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload {

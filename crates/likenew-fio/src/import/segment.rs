@@ -111,6 +111,7 @@ impl Parts {
             slowest: Vec::new(),
             samples: Vec::new(),
             refused: Vec::new(),
+            replayed: None,
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
