@@ -13,4 +13,5 @@ mod resumed;
 mod scenarios;
 mod simulated;
 mod support;
+mod traces;
 mod watching;
