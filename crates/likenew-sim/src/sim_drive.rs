@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use likenew_core::access::Access;
+use likenew_core::counters::Counters;
 use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Slot};
@@ -9,13 +11,19 @@ use likenew_core::target::{Clock, Geometry, Health, Target};
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO};
+use crate::host::counted::Counted;
+use crate::host::page_cache::PageCache;
+use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::snapshot::{self, Header, VERSION};
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
 pub struct SimDrive {
     identity: Identity,
     geometry: Geometry,
-    device: Box<dyn Device>,
+    device: Counted,
+    /// What the host has in front of it, once something was buffered.
+    cache: Option<PageCache>,
+    host: PageCacheParameters,
     now: Nanos,
     /// How it was named when it was made, and its file.
     origin: Origin,
@@ -34,6 +42,7 @@ impl SimDrive {
         trims: bool,
         carries_data: bool,
         mut device: Box<dyn Device>,
+        host: PageCacheParameters,
         origin: Origin,
     ) -> Self {
         let geometry = Geometry {
@@ -48,7 +57,8 @@ impl SimDrive {
         if carries_data && !device.keeps_data() {
             device.keep_data();
         }
-        Self { identity, geometry, device, now: Nanos::ZERO, origin }
+        let device = Counted::new(device);
+        Self { identity, geometry, device, cache: None, host, now: Nanos::ZERO, origin }
     }
 
     /// The same drive under another name: one that was saved, as a user names it now.
@@ -64,20 +74,43 @@ impl SimDrive {
     /// # Errors
     /// It could not be written to `out`.
     pub fn save(&mut self, out: impl Write) -> io::Result<()> {
-        self.now = self.device.come_to_rest(self.now);
+        self.make_cold();
+        self.now = self.device.device_mut().come_to_rest(self.now);
         let Origin { spec, text } = self.origin.clone();
-        snapshot::write(&Header { version: VERSION.into(), spec, text }, &self.device.save(self.now), out)
+        let state = self.device.device().save(self.now);
+        snapshot::write(&Header { version: VERSION.into(), spec, text }, &state, out)
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.cache.as_ref().map_or_else(|| self.device.next_at(), |cache| cache.next_at(&self.device))
+    }
+
+    fn accept(&mut self, io: &Io) {
+        match &mut self.cache {
+            None => self.device.accept(io, self.now),
+            Some(cache) => cache.accept(&mut self.device, io, self.now),
+        }
+    }
+
+    /// Everything that the host still has is made durable and dropped, in the drive's time.
+    fn make_cold(&mut self) {
+        if let Some(cache) = &mut self.cache {
+            self.now = cache.make_cold(&mut self.device, self.now);
+        }
     }
 
     /// Lets time pass until something has ended, or until `until`.
     fn wait(&mut self, until: Nanos, in_flight: usize, done: &mut Vec<Completion>) {
         let (until, before) = (until.max(self.now), done.len());
-        while let Some(next) = self.device.next_at().filter(|next| *next <= until) {
+        while let Some(next) = self.next_at().filter(|next| *next <= until) {
             if done.len() > before && next > self.now {
                 return;
             }
             self.now = self.now.max(next);
-            self.device.step(done);
+            match &mut self.cache {
+                None => self.device.step(done),
+                Some(cache) => cache.step(&mut self.device, done),
+            }
         }
         if done.len() == before {
             assert!(until != Nanos::NEVER, "the drive would rest for ever with {in_flight} I/Os in flight");
@@ -99,6 +132,34 @@ impl Drive for SimDrive {
         1
     }
 
+    fn reach(&mut self, access: Access, cold: bool) -> Result<(), Fault> {
+        let name = &self.identity.name;
+        if access == Access::Null {
+            return Err(Fault::Unsuitable(format!(
+                "{name} is a simulated drive, on whose clock the instrument costs nothing: nothing is measured with access null"
+            )));
+        }
+        if access == Access::Buffered && self.geometry.carries_data {
+            return Err(Fault::Unsuitable(format!(
+                "{name} holds the bytes that are written to it, and the simulated page cache does not: leave out data=on, or                  measure it with direct I/O"
+            )));
+        }
+        if access == Access::Buffered && self.cache.is_none() {
+            self.cache = Some(PageCache::new(self.host, self.geometry.capacity));
+        }
+        if cold {
+            self.make_cold();
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.set_buffered(access == Access::Buffered);
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Option<Counters> {
+        Some(self.device.counters(self.now))
+    }
+
     /// Opens the single lane, at whatever depth is needed: I/Os beyond the command slots of the drive's link wait in
     /// the host.
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
@@ -109,7 +170,10 @@ impl Drive for SimDrive {
                 need.lanes
             )));
         }
-        self.device.announce_slots(need.depth);
+        match &mut self.cache {
+            None => self.device.announce_slots(need.depth),
+            Some(cache) => cache.announce_slots(&mut self.device, need.depth),
+        }
         let buffers = if self.geometry.carries_data { need.depth } else { 1 };
         let lane = SimLane {
             drive: self,
@@ -124,7 +188,7 @@ impl Drive for SimDrive {
     /// Bytes written, programmed and erased since the drive was opened: the making of its state does not count. Free
     /// blocks are those of now. A disk has neither erasures nor free blocks.
     fn accounting(&self) -> Option<Accounting> {
-        Some(self.device.accounting())
+        Some(self.device.device().accounting())
     }
 }
 
@@ -164,13 +228,13 @@ impl Target for SimLane<'_> {
             self.in_flight_count += 1;
             if self.drive.geometry.carries_data {
                 self.ios[io.slot.index()] = *io;
-                let data = self.drive.device.data(io.slot);
+                let data = self.drive.device.device_mut().data(io.slot);
                 data.clear();
                 data.extend_from_slice(
                     &self.buffers[io.slot.index() % self.buffers.len()][..io.length as usize],
                 );
             }
-            self.drive.device.accept(io, self.drive.now);
+            self.drive.accept(io);
         }
         Ok(self.drive.now)
     }
@@ -184,7 +248,8 @@ impl Target for SimLane<'_> {
             *in_flight = false;
             self.in_flight_count -= 1;
             if self.drive.geometry.carries_data && self.ios[completion.slot.index()].op == Op::Read {
-                let (index, data) = (completion.slot.index(), self.drive.device.data(completion.slot));
+                let (index, data) =
+                    (completion.slot.index(), self.drive.device.device_mut().data(completion.slot));
                 let buffer = index % self.buffers.len();
                 self.buffers[buffer][..data.len()].copy_from_slice(data);
             }
@@ -193,7 +258,7 @@ impl Target for SimLane<'_> {
     }
 
     fn health(&mut self) -> Health {
-        self.drive.device.health()
+        self.drive.device.device().health()
     }
 }
 
