@@ -1,6 +1,7 @@
 //! The binary as users and scripts meet it.
 
 mod ageing;
+mod cache;
 mod data;
 mod endured;
 mod explained;
