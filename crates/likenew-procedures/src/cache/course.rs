@@ -1,6 +1,5 @@
 //! What is run in which order.
 
-use likenew_core::drive::Kind;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
@@ -46,7 +45,7 @@ impl<'a> Course<'a> {
             options,
             cells: cells(writable, evidence.geometry.clock == Clock::Wall),
             prepared: usize::from(writable),
-            ours: matches!(evidence.identity.kind, Kind::Folder | Kind::Simulated),
+            ours: writable,
         }
     }
 
