@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::counters::Counters;
 use crate::fault::Fault;
+use crate::look::{Look, Seen};
 use crate::target::{Geometry, Target};
 use crate::units::Nanos;
 
@@ -61,6 +62,15 @@ pub trait Drive {
     /// Its clock reads `now` from here on, which is not before what it reads: an interrupted run goes on where it stopped.
     /// A virtual clock moves by being waited for alone, so that a drive that has one does nothing.
     fn go_on_at(&mut self, _now: Nanos) {}
+
+    /// Finds something out about it otherwise than by timing I/O. No lane is open meanwhile. What can not be found out is
+    /// [`Seen::Unknown`].
+    ///
+    /// # Errors
+    /// The lab failed.
+    fn look(&mut self, _look: &Look) -> Result<Seen, Fault> {
+        Ok(Seen::Unknown("this kind of drive can not be asked".to_owned()))
+    }
 
     /// A simulated drive's own books.
     fn accounting(&self) -> Option<Accounting> {

@@ -2,6 +2,7 @@
 
 mod ageing;
 mod cache;
+mod consent;
 mod data;
 mod endured;
 mod explained;

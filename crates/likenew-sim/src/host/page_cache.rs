@@ -2,7 +2,7 @@
 //!
 //! Buffered reads come from memory where it has their pages; the rest is read from the drive and kept. Buffered writes end in
 //! memory; what is dirty is written back in order of addresses when there is much of it, when it has become old, or when a
-//! flush wants it. Direct I/O goes past it: a write drops the pages it goes over, and a read waits until nothing is dirty. One
+//! flush wants it. Direct I/O, and what brings bytes that are kept, goes past it: a write drops the pages it goes over, and a read waits until nothing is dirty. One
 //! core does all copying. Only which pages are there is known, not what they hold.
 
 use std::collections::VecDeque;
@@ -108,6 +108,11 @@ impl PageCache {
         }
     }
 
+    /// The slot that an I/O of the host has at the drive when it goes past the cache.
+    pub(crate) fn slot_at_drive(slot: Slot) -> Slot {
+        Slot(CARRIERS + slot.0)
+    }
+
     /// I/Os go through it from here on, or past it.
     pub(crate) fn set_buffered(&mut self, buffered: bool) {
         self.buffered = buffered;
@@ -126,7 +131,9 @@ impl PageCache {
     pub(crate) fn accept(&mut self, device: &mut Counted, io: &Io, now: Nanos) {
         let slot = io.slot.0;
         self.requests[slot as usize] = Request { io: *io, parts: 0, outcome: Outcome::Done };
-        match (io.op, self.buffered) {
+        // What brings bytes has to get to where they are kept.
+        let buffered = self.buffered && !device.device().brings_bytes(io);
+        match (io.op, buffered) {
             (Op::Read, true) => self.read(slot, now),
             (Op::Write, true) => self.throttled.push_back(slot),
             (Op::Flush, _) => self.waiting.push_back(slot),
@@ -313,7 +320,8 @@ impl PageCache {
     }
 
     fn pass(&self, device: &mut Counted, slot: u32, now: Nanos) {
-        device.accept(&Io { slot: Slot(CARRIERS + slot), ..self.requests[slot as usize].io }, now);
+        let io = self.requests[slot as usize].io;
+        device.accept(&Io { slot: Self::slot_at_drive(io.slot), ..io }, now);
     }
 
     fn send(&mut self, device: &mut Counted, errand: Errand, io: Io, now: Nanos) -> u32 {
