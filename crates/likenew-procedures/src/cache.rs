@@ -42,7 +42,8 @@ pub struct CacheOptions {
     pub span: u64,
     /// Times that everything is measured.
     pub passes: u32,
-    /// Each measurement ends after this much time, or once it has moved as many bytes as the span has.
+    /// Each measurement ends after this much time, or once it has moved as many bytes as the span has; random I/Os a sixteenth of
+    /// them.
     #[serde(with = "duration_text")]
     pub time: Nanos,
     /// What is written.

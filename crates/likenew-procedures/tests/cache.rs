@@ -121,8 +121,8 @@ fn a_span_that_memory_can_not_hold_has_no_ram_and_a_part_of_it_is_told() {
     // Half of it, and now more, now less of it around the limit.
     let half = |index: usize, workload: &Workload| {
         Some(match workload.name.contains("second") {
-            true => 0.5 + 0.01 * (index % 2) as f64,
-            false if workload.writes() && workload.access == Access::Buffered => 0.1 * (index % 2) as f64,
+            true => 0.5 + 0.01 * (index / 8 % 2) as f64,
+            false if workload.writes() && workload.access == Access::Buffered => 0.1 * (index / 8 % 2) as f64,
             false => 0.0,
         })
     };

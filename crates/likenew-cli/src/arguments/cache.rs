@@ -26,7 +26,7 @@ pub(crate) struct Cache {
     /// Times to measure everything
     #[arg(long, default_value_t = 3)]
     pub(crate) passes: u32,
-    /// Each measurement ends after this time, or when it has moved as many bytes as the span has
+    /// Each measurement ends after this time, or when it has moved as many bytes as the span has; random I/Os a sixteenth of them
     #[arg(long, default_value = "2s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
     /// What to write: random, zero, or the share 0..1 that it compresses to

@@ -80,7 +80,7 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
     let sandbox = Sandbox::new();
     let Some(ext4) = Ext4::mount(&sandbox) else { return };
     for engine in ["uring", "posix"] {
-        let quick = ["--span", "32MiB", "--time", "500ms", "--engine", engine, "--json", "-"];
+        let quick = ["--span", "64MiB", "--time", "500ms", "--engine", engine, "--json", "-"];
         let ran = sandbox.run(&[&["cache", ext4.path()], &quick[..]].concat());
         let document = ran.code(0).json();
         let told = document["tables"]["levels"].to_string();
@@ -90,8 +90,9 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
         };
         all("direct", "read", 0.0..=0.5);
         all("direct", "write", 0.0..=0.5);
-        all("buffered, flushed", "write", 0.0..=0.5);
-        all("first buffered", "read", 0.0..=1.0);
+        // One in 32 random I/Os goes where one has gone before.
+        all("buffered, flushed", "write", 0.0..=6.0);
+        all("first buffered", "read", 0.0..=6.0);
         all("second buffered", "read", 99.0..=100.0);
         // Others on this machine may have the system write back early.
         all("buffered", "write", 20.0..=100.0);
@@ -106,7 +107,7 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
             .flat_map(|level| rows(&document, level, "write"))
             .map(moved)
             .sum();
-        assert_eq!(document["bytes_written"], written + (32 << 20), "what went nowhere was not written");
+        assert_eq!(document["bytes_written"], written + (64 << 20), "what went nowhere was not written");
         assert_eq!(names(ext4.path().as_ref()), ["lost+found"]);
     }
 }
@@ -116,7 +117,7 @@ fn what_may_only_be_read_has_only_levels_of_reading() {
     let sandbox = Sandbox::new();
     let Some(ext4) = Ext4::mount(&sandbox) else { return };
     let file = std::path::Path::new(ext4.path()).join("photo.raw");
-    fs::write(&file, vec![7; 24 << 20]).unwrap();
+    fs::write(&file, vec![7u8; 24 << 20]).unwrap();
     fs::File::open(&file).unwrap().sync_all().unwrap();
     for target in [file.to_str().unwrap(), &ext4.device] {
         let quick = ["--span", "16MiB", "--time", "300ms", "--json", "-"];
@@ -127,7 +128,7 @@ fn what_may_only_be_read_has_only_levels_of_reading() {
         assert!(ram(&document, "direct", "read").iter().all(|ram| *ram < 0.5), "{levels:?}");
         assert!(ram(&document, "second buffered", "read").iter().all(|ram| *ram > 99.0), "{levels:?}");
     }
-    assert_eq!(fs::read(&file).unwrap(), vec![7; 24 << 20]);
+    assert_eq!(fs::read(&file).unwrap(), vec![7u8; 24 << 20]);
 }
 
 #[test]
@@ -224,13 +225,16 @@ fn every_command_says_when_a_number_is_not_the_drives_alone() {
     // A file with nothing in it: reading it asks the drive for nothing.
     let file = std::path::Path::new(ext4.path()).join("hole");
     fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
-    let quick = ["--span", "64MiB", "--passes", "1", "--time", "500ms"];
-    let bench = sandbox.run(&[&["bench", file.to_str().unwrap()], &quick[..]].concat());
-    bench.code(0).says("less reached the").says("likenew cache");
-    fs::write(&file, vec![1; 64 << 20]).unwrap();
+    let bench = || {
+        let quick = ["--span", "64MiB", "--passes", "1", "--time", "500ms", "--json", "-"];
+        sandbox.run(&[&["bench", file.to_str().unwrap()], &quick[..]].concat()).code(0).json()
+    };
+    let document = bench();
+    assert_eq!(standing(&document, SHORT).as_deref(), Some("holds"));
+    assert!(document["verdicts"].to_string().contains("likenew cache"));
+    fs::write(&file, vec![1u8; 64 << 20]).unwrap();
     fs::File::open(&file).unwrap().sync_all().unwrap();
-    let document =
-        sandbox.run(&[&["bench", file.to_str().unwrap(), "--json", "-"], &quick[..]].concat()).json();
+    let document = bench();
     assert_eq!((standing(&document, SHORT), standing(&document, MORE)), (None, None));
 }
 
@@ -249,8 +253,8 @@ fn what_makes_no_sense_is_refused_by_name() {
     case(&["sim:tiny-flash", "--span", "64GiB"], "more than the 1 GiB there are");
     let plan = sandbox.run(&["cache", "sim:tiny-flash", "--depth", "4", "--data", "zero", "--plan"]);
     plan.code(0).says("depth = 4").says("data = \"zero\"").says("span = \"256MiB\"");
-    let cold = LEFT_BEHIND.replace("access = \"buffered\"", "access = \"null\"");
-    let cold = cold.replace("procedure", "target = \"sim:tiny-flash\"\nprocedure");
-    fs::write(sandbox.work().join("plan.toml"), cold).unwrap();
+    let null = LEFT_BEHIND.replace("access = \"buffered\"", "access = \"null\"");
+    let null = null.replace("procedure", "target = \"sim:tiny-flash\"\nprocedure");
+    fs::write(sandbox.work().join("plan.toml"), null).unwrap();
     sandbox.run(&["run", "plan.toml", "--no-archive"]).code(2).says("costs nothing");
 }

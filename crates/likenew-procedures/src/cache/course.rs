@@ -19,6 +19,10 @@ use crate::workloads::prepare;
 /// Going nowhere needs no more than this to be known.
 const NULL_TIME: Nanos = Nanos::from_millis(100);
 
+/// Random I/Os come to so much less than the span, that only one in twice as many goes where one has gone before, and a first read is
+/// one.
+const RANDOM_PART: u64 = 16;
+
 /// All workloads of a plan. Where it may write, it writes the span once; then each pass goes through both patterns, and each
 /// pattern through all levels.
 pub(super) struct Course<'a> {
@@ -106,13 +110,17 @@ impl<'a> Course<'a> {
 
     fn until(&self, level: Level, test: Test, evidence: &Evidence) -> Until {
         let CacheOptions { span, time, .. } = *self.options;
-        let usual = Until { elapsed: Some(time), bytes: Some(span), ops: None };
+        let most = match test.pattern {
+            Pattern::Sequential => span,
+            Pattern::Random => (span / RANDOM_PART).max(test.block),
+        };
+        let usual = Until { elapsed: Some(time), bytes: Some(most), ops: None };
         match level {
             Level::Null => Until::elapsed(time.min(NULL_TIME)),
             // What the first read did not come to is in no memory yet.
             Level::Second => {
                 let first = evidence.segments.last().map_or(0, |segment| segment.bytes(Op::Read));
-                Until { bytes: Some(first.clamp(test.block, span)), ..usual }
+                Until { bytes: Some(first.clamp(test.block, most)), ..usual }
             }
             _ => usual,
         }

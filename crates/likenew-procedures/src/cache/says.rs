@@ -32,7 +32,7 @@ fn read(measured: &Measured<'_>, pattern: Pattern) -> Option<Verdict> {
     }
     if let Some(first) = measured.level(pattern, Level::First, Op::Read) {
         verdict = verdict.because(format!("a first buffered read has {}", rate(first.speed())));
-        if let Some(share) = first.ram().filter(|share| *share > MARGIN) {
+        if let Some(share) = first.ram().filter(|share| *share > 2.0 * MARGIN) {
             verdict = verdict.caveat(format!(
                 "{} of the first read came from RAM, too: something else had read it before",
                 percent(share)
