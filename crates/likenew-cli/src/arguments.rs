@@ -2,6 +2,7 @@
 
 mod age;
 mod bench;
+mod cache;
 mod data;
 mod drives;
 mod endure;
@@ -26,6 +27,7 @@ use likenew_procedures::profile::Profile;
 
 pub(crate) use age::Age;
 pub(crate) use bench::Bench;
+pub(crate) use cache::Cache;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Age(Age),
     /// Does it matter how compressible the data is, and what does that mean for your files?
     Data(Data),
+    /// What part of a number is RAM, and what is the drive's own?
+    Cache(Cache),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// What does it get from all programs, and how long do they wait? Records your own day as a trace

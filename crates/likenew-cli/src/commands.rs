@@ -2,6 +2,7 @@
 
 pub(crate) mod age;
 pub(crate) mod bench;
+pub(crate) mod cache;
 pub(crate) mod data;
 pub(crate) mod drives;
 pub(crate) mod endure;

@@ -6,6 +6,8 @@
 pub mod age;
 pub mod all;
 pub mod bench;
+pub mod cache;
+mod counted;
 pub mod data;
 pub mod endure;
 pub mod fill;

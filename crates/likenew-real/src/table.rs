@@ -9,12 +9,12 @@ use likenew_core::access::Access;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::target::Geometry;
-use rustix::fs::{Advice, Mode, OFlags, fadvise, fstatvfs, fsync, open};
+use rustix::fs::{Mode, OFlags, fstatvfs, fsync, open};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::fault::failed;
-use crate::medium::{Medium, Spot, perform_at, set_direct};
+use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::scratch::{Scratch, lock};
 
 /// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim of exactly its
@@ -219,12 +219,7 @@ impl Medium for FileTable {
     }
 
     fn make_cold(&self) -> Result<(), Fault> {
-        self.flush().map_err(failed("make our own files durable"))?;
-        // Zero bytes from zero on are all of a file (posix_fadvise(2)). Only clean pages are dropped.
-        let mut files = self.there();
-        files
-            .try_for_each(|fd| fadvise(fd, 0, None, Advice::DontNeed))
-            .map_err(failed("drop our own files from the page cache"))
+        self.there().try_for_each(drop_cached)
     }
 
     fn vanished(&self) -> Option<PathBuf> {
