@@ -285,7 +285,10 @@ fn what_is_lost_is_counted_and_the_rest_makes_sense() {
     let Some(disk) = Disk::attach() else { return };
     // Nobody reads while more is recorded than there is room for.
     let Some(mut recording) = start(&[disk.path()], Some(0)) else { return };
-    assert!(fio(disk.path(), &["--rw=randread", "--bs=4k", "--ioengine=psync", "--size=64m", "--io_size=64m"]));
+    assert!(fio(
+        disk.path(),
+        &["--rw=randread", "--bs=4k", "--ioengine=psync", "--size=64m", "--io_size=64m"]
+    ));
     let mut kept = [Kept::default()];
     recording.turn(&mut kept).unwrap();
     let counts = recording.finish(&mut kept).unwrap();

@@ -37,7 +37,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     // Memory is allocated before anything is timed.
     std::fs::write(&image, vec![0u8; SPAN as usize])?;
     let attached = Loop::attach(&image)?;
-    println!("On a loop device: recorded / not recorded, median [lowest … highest] of {} pairs of {} s", options.pairs, options.seconds);
+    println!(
+        "On a loop device: recorded / not recorded, median [lowest … highest] of {} pairs of {} s",
+        options.pairs, options.seconds
+    );
     for (depth, write) in [(32, false), (32, true), (1, false)] {
         let case = Case { random: true, write, block: 4096, depth, span: SPAN };
         compare(&binary, &attached.device, tmpfs.path(), &case, options)?;
@@ -53,7 +56,13 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(target.join("release/likenew"))
 }
 
-fn compare(binary: &Path, device: &Path, folder: &Path, case: &Case, options: &Options) -> anyhow::Result<()> {
+fn compare(
+    binary: &Path,
+    device: &Path,
+    folder: &Path,
+    case: &Case,
+    options: &Options,
+) -> anyhow::Result<()> {
     let load = || Ok::<f64, anyhow::Error>(fio::run(device, case, options.seconds, Setting::default())?.iops);
     let (mut ratios, mut control, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     let (mut recorded, mut lost, mut trace_bytes) = (0, 0, 0);
@@ -67,7 +76,8 @@ fn compare(binary: &Path, device: &Path, folder: &Path, case: &Case, options: &O
         control.push(load()? / off);
         ratios.push(on / off);
         plain.push(off);
-        (recorded, lost, trace_bytes) = (recorded + came.ios, lost + came.lost, trace_bytes + came.trace_bytes);
+        (recorded, lost, trace_bytes) =
+            (recorded + came.ios, lost + came.lost, trace_bytes + came.trace_bytes);
     }
     println!(
         "  {case}  {} [≥ 0.97]   not recorded twice {}   {:.0} IOPS, {recorded} I/Os recorded, {lost} records lost, {:.1} B/I/O of trace",
@@ -97,7 +107,8 @@ impl Recorder {
         let trace = folder.join("trace.csv.zst");
         let mut command = Command::new(binary);
         command.arg("record").arg(device).arg("--out").arg(&trace).args(["--json", "-"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("could not run likenew")?;
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("could not run likenew")?;
         let stderr = child.stderr.take().expect("it is piped");
         let mut lines = BufReader::new(stderr).lines();
         // The last thing that it says before it begins.
@@ -118,7 +129,8 @@ impl Recorder {
         let count = |key: &str| row[key].as_u64().with_context(|| format!("no {key}"));
         let ios = count("reads")? + count("writes")? + count("trims")? + count("flushes")?;
         let trace_bytes = std::fs::metadata(&self.trace)?.len();
-        let text = Command::new("zstd").args(["-dcq"]).arg(&self.trace).output().context("could not run zstd")?;
+        let text =
+            Command::new("zstd").args(["-dcq"]).arg(&self.trace).output().context("could not run zstd")?;
         let text = String::from_utf8(text.stdout)?;
         let lost = text.lines().find_map(|line| line.strip_prefix("# lost_events: ")?.parse().ok());
         std::fs::remove_file(&self.trace)?;

@@ -13,7 +13,7 @@ use likenew_core::plan::Plan;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, amount, exact_duration, exact_size};
 use likenew_real::clock::wall_date;
-use likenew_real::tracefs::{Recording, RecordingCounts, RecordedDrive, kernel};
+use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts, kernel};
 use likenew_report::document::Document;
 use likenew_trace::{TraceError, TraceHead};
 
@@ -52,8 +52,11 @@ pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
     let counts = ended.as_ref().map_or_else(|_| RecordingCounts::default(), |(_, counts)| *counts);
     let written = finish(files, &paths, &counts)?;
     let (stopped, counts) = ended?;
-    let documents: Vec<Document> =
-        drives.iter().zip(&written).map(|(drive, written)| document(command, drive, written, &counts, elapsed)).collect();
+    let documents: Vec<Document> = drives
+        .iter()
+        .zip(&written)
+        .map(|(drive, written)| document(command, drive, written, &counts, elapsed))
+        .collect();
     let found = documents.iter().any(|document| document.verdicts.iter().any(|verdict| verdict.problem));
     for path in &paths {
         anstream::eprintln!("The trace is {}.", path.display());
@@ -93,16 +96,20 @@ fn paths(out: &Path, drives: &[RecordedDrive]) -> Vec<PathBuf> {
         return vec![out.to_owned()];
     }
     let name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let (stem, rest) = name.split_once('.').map_or((name.as_str(), String::new()), |(stem, rest)| (stem, format!(".{rest}")));
+    let (stem, rest) = name
+        .split_once('.')
+        .map_or((name.as_str(), String::new()), |(stem, rest)| (stem, format!(".{rest}")));
     drives.iter().map(|drive| out.with_file_name(format!("{stem}.{}{rest}", drive.name))).collect()
 }
 
 fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>, Failure> {
-    let folder = |path: &Path| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
+    let folder =
+        |path: &Path| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
     let mut files = Vec::new();
     for (path, drive) in paths.iter().zip(drives) {
         // A folder on no drive, such as one in memory, shares none.
-        let below = RecordedDrive::below(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
+        let below =
+            RecordedDrive::below(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
         let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
         if on_recorded {
             anstream::eprintln!(
@@ -135,15 +142,25 @@ fn head(drive: &RecordedDrive) -> TraceHead {
 
 fn say_leftovers(recording: &Recording) {
     for name in recording.leftovers() {
-        anstream::eprintln!("A recorder that was killed had left the tracing instance {name}; it was removed.");
+        anstream::eprintln!(
+            "A recorder that was killed had left the tracing instance {name}; it was removed."
+        );
     }
 }
 
 fn say_what_begins(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], recording: &Recording) {
-    let bounds = [command.time.map(|time| time.to_string()), command.bytes.map(|bytes| format!("{} are moved", amount(bytes)))];
+    let bounds = [
+        command.time.map(|time| time.to_string()),
+        command.bytes.map(|bytes| format!("{} are moved", amount(bytes))),
+    ];
     let bounds: Vec<String> = bounds.into_iter().flatten().chain(["Ctrl-C".to_owned()]).collect();
     for (drive, path) in drives.iter().zip(paths) {
-        anstream::eprintln!("Recording {} into {}, until {}.", drive.name, path.display(), bounds.join(" or "));
+        anstream::eprintln!(
+            "Recording {} into {}, until {}.",
+            drive.name,
+            path.display(),
+            bounds.join(" or ")
+        );
     }
     anstream::eprintln!("The kernel's buffers take {} until then.", amount(recording.buffer_bytes()));
 }
@@ -179,7 +196,11 @@ fn follow(recording: &mut Recording, files: &mut [TraceFile], command: &Record) 
     }
 }
 
-fn finish(files: Vec<TraceFile>, paths: &[PathBuf], counts: &RecordingCounts) -> Result<Vec<Written>, Failure> {
+fn finish(
+    files: Vec<TraceFile>,
+    paths: &[PathBuf],
+    counts: &RecordingCounts,
+) -> Result<Vec<Written>, Failure> {
     let notes = || {
         let left_out = (counts.ios.own_ios > 0).then(|| ("own_ios_left_out", counts.ios.own_ios.to_string()));
         [("lost_events", counts.events_lost.to_string())].into_iter().chain(left_out).collect()
@@ -205,7 +226,8 @@ fn document(
         ("bytes", command.bytes.map(exact_size)),
         ("buffer", command.buffer.map(exact_size)),
     ];
-    let settings = settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), toml::Value::from(value?))));
+    let settings =
+        settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), toml::Value::from(value?))));
     let plan = Plan {
         schema: 1,
         procedure: "record".into(),
@@ -214,7 +236,8 @@ fn document(
         options: settings.collect(),
     };
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let instrument = Instrument { version, clock: Clock::Wall, engine: drive.identity.engine.clone(), calibration: None };
+    let instrument =
+        Instrument { version, clock: Clock::Wall, engine: drive.identity.engine.clone(), calibration: None };
     let findings = findings(&drive.name, written, counts, elapsed);
     Document::new(plan, drive.identity.clone(), findings, instrument, counts.ios.own_bytes, elapsed)
 }

@@ -16,7 +16,8 @@ struct Recorder(Child);
 impl Recorder {
     /// None where nothing can be recorded, which is said.
     fn start(sandbox: &Sandbox, arguments: &[&str]) -> Option<Self> {
-        let mut child = sandbox.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            sandbox.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = Vec::new();
         let mut stderr = child.stderr.take().unwrap();
         while !String::from_utf8_lossy(&said).contains("buffers take") {
@@ -56,7 +57,12 @@ fn write_direct(path: &Path, pieces: usize) {
 
 fn write_pieces(path: &Path, pieces: usize) {
     let mut file = std::fs::OpenOptions::new();
-    let file = file.write(true).create(true).custom_flags(rustix::fs::OFlags::DIRECT.bits().cast_signed()).open(path).unwrap();
+    let file = file
+        .write(true)
+        .create(true)
+        .custom_flags(rustix::fs::OFlags::DIRECT.bits().cast_signed())
+        .open(path)
+        .unwrap();
     #[repr(align(4096))]
     struct Aligned([u8; 65536]);
     let data = Box::new(Aligned([5; 65536]));
@@ -104,7 +110,10 @@ fn a_day_is_recorded_until_ctrl_c() {
 
     let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     crate::support::is_valid(&document);
-    assert_eq!((&document["procedure"], &document["target"]["engine"]), (&"record".into(), &"tracefs".into()));
+    assert_eq!(
+        (&document["procedure"], &document["target"]["engine"]),
+        (&"record".into(), &"tracefs".into())
+    );
     let rows = document["tables"]["applications"].as_array().unwrap();
     let ours = rows.iter().find(|row| row["application"] == "day-writer");
     let ours = ours.unwrap_or_else(|| panic!("no day-writer in {rows:?}"));
@@ -118,7 +127,8 @@ fn a_day_is_recorded_until_ctrl_c() {
     assert!(lines.contains(&"# lost_events: 0".to_owned()), "{lines:?}");
     let writes = lines.iter().filter(|line| line.contains(",write,") && line.contains(",65536,")).count();
     assert_eq!(writes, 100);
-    let total: u64 = ["reads", "writes", "trims", "flushes"].iter().map(|key| rows[0][key].as_u64().unwrap()).sum();
+    let total: u64 =
+        ["reads", "writes", "trims", "flushes"].iter().map(|key| rows[0][key].as_u64().unwrap()).sum();
     assert_eq!(lines.last().unwrap(), &format!("# end: {total}"));
 }
 
@@ -161,7 +171,10 @@ fn the_trace_is_not_in_the_trace() {
     let own = document["bytes_written"].as_u64().unwrap();
     assert!(own >= std::fs::metadata(&out).unwrap().len() / 2, "{own} bytes of our own");
     let rows = document["tables"]["applications"].as_array().unwrap();
-    assert!(rows.iter().all(|row| row["application"] != "trace" && row["application"] != "likenew"), "{rows:?}");
+    assert!(
+        rows.iter().all(|row| row["application"] != "trace" && row["application"] != "likenew"),
+        "{rows:?}"
+    );
 }
 
 #[test]

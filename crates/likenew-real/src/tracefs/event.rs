@@ -129,7 +129,12 @@ impl Decoder {
 
     /// What a record says, where it is of one of the events and about a read, a write, a discard or a flush.
     #[inline]
-    pub(crate) fn decode(&self, at: u64, record: &[u8], applications: &mut Applications) -> Option<BlockEvent> {
+    pub(crate) fn decode(
+        &self,
+        at: u64,
+        record: &[u8],
+        applications: &mut Applications,
+    ) -> Option<BlockEvent> {
         let id = self.common_type.number(record)?;
         self.layouts.iter().find(|layout| layout.id == id)?.decode(at, record, applications)
     }

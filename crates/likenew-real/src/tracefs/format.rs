@@ -106,7 +106,8 @@ print fmt: \"%d,%d %s\", ((unsigned int) ((REC->dev) >> 20)), REC->rwbs
 
     #[test]
     fn what_is_no_field_is_passed_over() {
-        for line in ["", "field:", "field:int x;", "field:int x;\toffset:-1;\tsize:4;", "print fmt: field:x"] {
+        for line in ["", "field:", "field:int x;", "field:int x;\toffset:-1;\tsize:4;", "print fmt: field:x"]
+        {
             assert_eq!(Fields::parse(line), Fields(Vec::new()), "{line}");
         }
     }

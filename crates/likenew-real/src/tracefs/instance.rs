@@ -124,7 +124,9 @@ impl Pipes<'_> {
     pub(crate) fn read(&mut self, index: usize, page: &mut [u8]) -> io::Result<usize> {
         let Some(pipe) = self.0.get_mut(index) else { return Ok(0) };
         match pipe.read(page) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                Ok(0)
+            }
             read => read,
         }
     }

@@ -181,7 +181,11 @@ pub(crate) mod tests {
     }
 
     fn header(kind: u32, delta: u32) -> [u8; 4] {
-        if cfg!(target_endian = "little") { (kind | delta << 5).to_ne_bytes() } else { (kind << 27 | delta).to_ne_bytes() }
+        if cfg!(target_endian = "little") {
+            (kind | delta << 5).to_ne_bytes()
+        } else {
+            (kind << 27 | delta).to_ne_bytes()
+        }
     }
 
     /// A page as the kernel makes it.

@@ -154,7 +154,8 @@ impl Pairing {
         loop {
             let front = self.waiting.front()?;
             if front.state == State::Open {
-                let patient = self.waiting.len() <= WAITING_MOST && now.saturating_sub(front.at) <= PATIENCE_NS;
+                let patient =
+                    self.waiting.len() <= WAITING_MOST && now.saturating_sub(front.at) <= PATIENCE_NS;
                 if patient {
                     return None;
                 }
@@ -351,7 +352,8 @@ mod tests {
         for at in [10, 20, 30] {
             pairing.take(0, &event(Step::Complete, at, Op::Flush, 0, 0));
         }
-        let latencies: Vec<_> = all(&mut pairing, 30).into_iter().map(|(_, io)| io.latency.unwrap().0).collect();
+        let latencies: Vec<_> =
+            all(&mut pairing, 30).into_iter().map(|(_, io)| io.latency.unwrap().0).collect();
         assert_eq!(latencies, [10, 19, 28]);
     }
 

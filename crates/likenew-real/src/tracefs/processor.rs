@@ -51,7 +51,12 @@ impl Processors {
     ///
     /// # Errors
     /// A buffer can not be read.
-    pub(crate) fn read(&mut self, pipes: &mut Pipes<'_>, now: u64, applications: &mut Applications) -> io::Result<bool> {
+    pub(crate) fn read(
+        &mut self,
+        pipes: &mut Pipes<'_>,
+        now: u64,
+        applications: &mut Applications,
+    ) -> io::Result<bool> {
         let mut more = false;
         for index in 0..self.all.len() {
             more |= self.read_one(index, pipes, now, applications)?;
@@ -105,7 +110,8 @@ impl Processors {
         let order = &mut self.order;
         order.clear();
         let front = |processor: &Processor| processor.waiting.front().map(|event| event.at);
-        order.extend(self.all.iter().enumerate().filter_map(|(index, of)| Some(Reverse((front(of)?, index)))));
+        order
+            .extend(self.all.iter().enumerate().filter_map(|(index, of)| Some(Reverse((front(of)?, index)))));
         while let Some(Reverse((at, index))) = order.pop() {
             if at > until {
                 break;

@@ -78,7 +78,10 @@ impl RecordedDrive {
             })
         };
         if !disk.folder().join("mq").exists() {
-            return Err(no_drive(target, &format!("{} takes no requests that the kernel's tracing shows", disk.name())));
+            return Err(no_drive(
+                target,
+                &format!("{} takes no requests that the kernel's tracing shows", disk.name()),
+            ));
         }
         let at = disk.attribute("dev").and_then(|text| DeviceNumber::parse(&text));
         let at = at.ok_or_else(|| Fault::Unsuitable(format!("the system gives {name} no number")))?;
@@ -135,11 +138,15 @@ fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), Fault> {
     }
     let kind = if metadata.is_dir() { Kind::Folder } else { Kind::File };
     let file = fs::File::open(target).map_err(Fault::system(format!("open {}", target.display())))?;
-    let mount = Mount::of(file).ok_or_else(|| no_drive(target, "the system does not say where it is mounted from"))?;
+    let mount = Mount::of(file)
+        .ok_or_else(|| no_drive(target, "the system does not say where it is mounted from"))?;
     let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
     let device = BlockDevice::numbered(mount.device).or_else(by_source);
     let device = device.ok_or_else(|| {
-        no_drive(target, &format!("its file system ({}) lies on no block device that can be seen from here", mount.kind))
+        no_drive(
+            target,
+            &format!("its file system ({}) lies on no block device that can be seen from here", mount.kind),
+        )
     })?;
     Ok((kind, siblings(&device).unwrap_or_else(|| vec![device])))
 }
@@ -150,7 +157,8 @@ fn siblings(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let mut lists = file_systems.map(|entry| entry.path().join("devices"));
     let list = lists.find(|list| list.join(device.name()).exists())?;
     let entries = fs::read_dir(list).ok()?.flatten();
-    let number = |entry: fs::DirEntry| DeviceNumber::parse(&fs::read_to_string(entry.path().join("dev")).ok()?);
+    let number =
+        |entry: fs::DirEntry| DeviceNumber::parse(&fs::read_to_string(entry.path().join("dev")).ok()?);
     Some(entries.filter_map(number).filter_map(BlockDevice::numbered).collect())
 }
 
@@ -212,7 +220,10 @@ mod tests {
             assert_eq!(partition.holds(device, sector, is_flush), holds, "{sector}");
         }
         assert!(drive(0, None).holds(8 << 20, u64::MAX, false));
-        assert_eq!(partition.filter(), "(dev == 8388608 && (nr_sector == 0 || (sector >= 2048 && sector < 2148)))");
+        assert_eq!(
+            partition.filter(),
+            "(dev == 8388608 && (nr_sector == 0 || (sector >= 2048 && sector < 2148)))"
+        );
     }
 
     #[test]

@@ -59,9 +59,9 @@ impl Recording {
         let leftovers = Instance::remove_leftovers(&root);
         let instance = Instance::create(root)?;
         let unknown = |error| Fault::Unsuitable(format!("this kernel's tracing is not understood: {error}"));
-        let formats = Step::EVENTS.iter().map(|(name, step)| {
-            Ok((*step, *name, instance.read(&format!("events/block/{name}/format"))?))
-        });
+        let formats = Step::EVENTS
+            .iter()
+            .map(|(name, step)| Ok((*step, *name, instance.read(&format!("events/block/{name}/format"))?)));
         let decoder = Decoder::new(&formats.collect::<Result<Vec<_>, Fault>>()?).map_err(unknown)?;
         let layout = PageLayout::parse(&instance.read("events/header_page")?).map_err(unknown)?;
 
@@ -128,7 +128,11 @@ impl Recording {
         for cpu in &self.cpus {
             events_lost += lost(&self.instance.read(&format!("per_cpu/cpu{cpu}/stats"))?);
         }
-        Ok(RecordingCounts { ios: self.pairing.counts(), events_lost, broken_pages: self.processors.broken_pages() })
+        Ok(RecordingCounts {
+            ios: self.pairing.counts(),
+            events_lost,
+            broken_pages: self.processors.broken_pages(),
+        })
     }
 
     /// Ends it: takes no new I/Os, waits a second at most for those on their way, and hands on what is left.
@@ -218,7 +222,9 @@ const BUFFERS_MOST: u64 = 256 << 20;
 
 fn usual_buffer(cpus: u64) -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let free_kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse().ok());
+    let free_kib = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse().ok());
     let free = free_kib.map_or(u64::MAX, |kib: u64| kib << 10);
     (cpus * BUFFER_MOST).min(BUFFERS_MOST).min(free / 16)
 }

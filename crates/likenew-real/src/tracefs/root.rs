@@ -24,7 +24,8 @@ impl TracefsRoot {
     /// # Errors
     /// A refusal that says what is missing and what to do.
     pub(crate) fn find() -> Result<Self, Fault> {
-        let usable = |path: &Path| accessat(CWD, path.join(INSTANCES), Access::WRITE_OK, AtFlags::empty()).is_ok();
+        let usable =
+            |path: &Path| accessat(CWD, path.join(INSTANCES), Access::WRITE_OK, AtFlags::empty()).is_ok();
         let mounted = mounts::all().into_iter().filter(|mount| mount.kind == "tracefs");
         let mut paths = mounted.map(|mount| PathBuf::from(mount.point));
         if let Some(path) = paths.find(|path| usable(path)) {
@@ -48,7 +49,8 @@ impl TracefsRoot {
 
 const INSTANCES: &str = "instances";
 
-const REMEDY: &str = "run as root on the machine itself (sudo likenew record …); in a container, record on its host";
+const REMEDY: &str =
+    "run as root on the machine itself (sudo likenew record …); in a container, record on its host";
 
 fn mount() -> Result<OwnedFd, Errno> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -98,7 +100,9 @@ mod tests {
 
     #[test]
     fn refusals_say_what_to_do() {
-        for (errno, words) in [(Errno::PERM, "sudo"), (Errno::NODEV, "CONFIG_FTRACE"), (Errno::NOSYS, "mount -t tracefs")] {
+        for (errno, words) in
+            [(Errno::PERM, "sudo"), (Errno::NODEV, "CONFIG_FTRACE"), (Errno::NOSYS, "mount -t tracefs")]
+        {
             let said = refused(errno).to_string();
             assert!(said.contains(words), "{said}");
         }

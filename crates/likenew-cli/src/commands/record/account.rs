@@ -135,7 +135,10 @@ mod tests {
         let two = &accounts.applications[2];
         assert_eq!((two.ios, two.moved(), two.timed), ([0, 1, 1, 1], 512, 2));
         let all = &accounts.all;
-        assert_eq!((all.all(), all.waiting, all.busy, all.latency_max), (5, Nanos(720), Nanos(650), Nanos(500)));
+        assert_eq!(
+            (all.all(), all.waiting, all.busy, all.latency_max),
+            (5, Nanos(720), Nanos(650), Nanos(500))
+        );
         assert_eq!(accounts.applications[0], Account::default());
         assert_eq!(accounts.applications[0].depth_mean(), None);
     }

@@ -66,8 +66,8 @@ fn complete(counts: &RecordingCounts) -> Verdict {
         verdict = verdict.caveat(format!("of {} I/Os the end was not seen: they have no latency", ios.open));
     }
     if ios.headless > 0 {
-        verdict =
-            verdict.caveat(format!("{} I/Os had left before the recording began, and are not in it", ios.headless));
+        verdict = verdict
+            .caveat(format!("{} I/Os had left before the recording began, and are not in it", ios.headless));
     }
     if ios.own_ios > 0 {
         verdict = verdict.caveat(format!(

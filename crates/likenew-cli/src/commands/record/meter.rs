@@ -20,12 +20,19 @@ const REFRESH: Nanos = Nanos::from_secs(1);
 impl Meter {
     pub(crate) fn new() -> Self {
         let line = ProgressBar::new_spinner();
-        line.set_style(ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid"));
+        line.set_style(
+            ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid"),
+        );
         Self { line, shown: Nanos::ZERO, moved: 0 }
     }
 
     /// Shows I/Os, speed since the last time, what was lost, and the size of the trace.
-    pub(crate) fn show(&mut self, now: Nanos, recording: &Recording, files: &[TraceFile]) -> Result<(), Fault> {
+    pub(crate) fn show(
+        &mut self,
+        now: Nanos,
+        recording: &Recording,
+        files: &[TraceFile],
+    ) -> Result<(), Fault> {
         let span = now.since(self.shown);
         if span < REFRESH || self.line.is_hidden() {
             return Ok(());
