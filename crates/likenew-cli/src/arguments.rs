@@ -14,6 +14,7 @@ mod run;
 mod sim;
 mod surface;
 mod sweep;
+mod trim;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub(crate) use run::Run;
 pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
+pub(crate) use trim::Trim;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Age(Age),
     /// Does it matter how compressible the data is, and what does that mean for your files?
     Data(Data),
+    /// Does TRIM reach the flash, and what is it worth?
+    Trim(Trim),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// Which drives are there, real and simulated?

@@ -11,6 +11,7 @@ use crate::fill::Fill;
 use crate::run::Run;
 use crate::surface::Surface;
 use crate::sweep::Sweep;
+use crate::trim::Trim;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
 pub const CARDS: &[&Card] = &[
@@ -21,6 +22,7 @@ pub const CARDS: &[&Card] = &[
     &crate::endure::CARD,
     &crate::age::CARD,
     &crate::data::CARD,
+    &crate::trim::CARD,
     &crate::run::CARD,
 ];
 
@@ -40,6 +42,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "endure" => Ok(Box::new(Endure::from_options(&plan.options)?)),
         "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
+        "trim" => Ok(Box::new(Trim::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();

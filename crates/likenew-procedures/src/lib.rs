@@ -19,6 +19,7 @@ pub mod run;
 mod series;
 pub mod surface;
 pub mod sweep;
+pub mod trim;
 mod workloads;
 
 /// Of the intervals that are reported.

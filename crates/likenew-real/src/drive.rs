@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use likenew_core::drive::{Drive, Identity, Kind, Lane, Need};
 use likenew_core::fault::Fault;
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 
@@ -58,6 +59,10 @@ impl<M: Medium> Drive for RealDrive<M> {
 
     fn go_on_at(&mut self, now: Nanos) {
         self.clock = Monotonic::reading(now.max(self.clock.now()));
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
+        self.medium.look(look, &self.clock)
     }
 
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {

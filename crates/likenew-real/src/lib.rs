@@ -42,6 +42,7 @@ mod rest;
 mod ring;
 mod single;
 mod table;
+mod trim;
 #[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
 mod uring;
 #[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]

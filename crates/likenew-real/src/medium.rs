@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 use rustix::fs::{FallocateFlags, fallocate, fsync};
 use rustix::io::{Errno, pread, pwrite};
 
+use crate::clock::Monotonic;
 use crate::flights::outcome;
 
 /// Descriptors and offsets behind a drive's addresses. Shared by all lanes, so nothing here locks on the way of an I/O.
@@ -29,6 +31,14 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// The one descriptor that every I/O goes to, if there is only one: worth registering with the kernel.
     fn only(&self) -> Option<BorrowedFd<'_>> {
         None
+    }
+
+    /// Finds something out about it otherwise than by timing I/O.
+    ///
+    /// # Errors
+    /// The lab failed.
+    fn look(&self, _look: &Look, _clock: &Monotonic) -> Result<Seen, Fault> {
+        Ok(Seen::Unknown("this kind of drive can not be asked".to_owned()))
     }
 
     /// The path that was found to be gone, if it was.

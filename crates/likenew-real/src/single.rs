@@ -2,10 +2,14 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Outcome};
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 
+use crate::clock::Monotonic;
 use crate::medium::{Medium, Spot, perform_at};
+use crate::trim;
 
 /// One descriptor; addresses are offsets in it.
 pub(crate) struct Single {
@@ -37,6 +41,10 @@ impl Medium for Single {
 
     fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome {
         perform_at(Spot { fd: self.fd.as_fd(), offset: io.offset }, io, buffer)
+    }
+
+    fn look(&self, look: &Look, _clock: &Monotonic) -> Result<Seen, Fault> {
+        Ok(trim::look_at(&self.fd, look))
     }
 
     fn only(&self) -> Option<BorrowedFd<'_>> {

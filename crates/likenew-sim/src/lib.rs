@@ -20,6 +20,7 @@ mod facts;
 pub mod faults;
 pub mod flash;
 mod host_link;
+mod looking;
 mod make;
 pub mod model;
 mod plain_contents;

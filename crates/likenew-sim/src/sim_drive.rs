@@ -5,10 +5,13 @@ use std::io::{self, Write};
 use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Slot};
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::{Clock, Geometry, Health, Target};
+use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO};
+use crate::looking;
 use crate::snapshot::{self, Header, VERSION};
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
@@ -16,6 +19,8 @@ pub struct SimDrive {
     identity: Identity,
     geometry: Geometry,
     device: Box<dyn Device>,
+    /// What its layers announce.
+    trim_path: TrimPath,
     now: Nanos,
     /// How it was named when it was made, and its file.
     origin: Origin,
@@ -31,7 +36,7 @@ pub(crate) struct Origin {
 impl SimDrive {
     pub(crate) fn new(
         identity: Identity,
-        trims: bool,
+        trim_path: TrimPath,
         carries_data: bool,
         mut device: Box<dyn Device>,
         origin: Origin,
@@ -41,14 +46,19 @@ impl SimDrive {
             block: identity.block_bytes,
             boundary: None,
             writable: true,
-            trims,
+            trims: trim_path.blocked_by().is_none(),
             carries_data,
             clock: Clock::Virtual,
         };
         if carries_data && !device.keeps_data() {
             device.keep_data();
         }
-        Self { identity, geometry, device, now: Nanos::ZERO, origin }
+        Self { identity, geometry, device, trim_path, now: Nanos::ZERO, origin }
+    }
+
+    /// What its layers announce of TRIM.
+    pub(crate) fn trim_path(&self) -> &TrimPath {
+        &self.trim_path
     }
 
     /// The same drive under another name: one that was saved, as a user names it now.
@@ -119,6 +129,10 @@ impl Drive for SimDrive {
             buffers: vec![vec![0; need.length_max as usize]; buffers as usize],
         };
         Ok(vec![Box::new(lane)])
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
+        looking::look(self, look)
     }
 
     /// Bytes written, programmed and erased since the drive was opened: the making of its state does not count. Free
