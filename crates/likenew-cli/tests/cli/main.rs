@@ -11,3 +11,4 @@ mod resumed;
 mod scenarios;
 mod simulated;
 mod support;
+mod trimmed;

@@ -39,7 +39,7 @@ impl<'e> Ladder<'e> {
         let sights = &evidence.sights;
         let unknown = |wanted: fn(&Look) -> bool| {
             sights.iter().find(|sight| wanted(&sight.look)).and_then(|sight| match &sight.seen {
-                Seen::Unknown(why) => Some(Err(why.as_str())),
+                Seen::Unknown(why) => Some(why.as_str()),
                 _ => None,
             })
         };
@@ -62,9 +62,9 @@ impl<'e> Ladder<'e> {
             _ => None,
         });
         Self {
-            path: path.or_else(|| unknown(|look| matches!(look, Look::TrimPath))),
-            claims: claims.or_else(|| unknown(|look| matches!(look, Look::TrimClaims))),
-            read_back: read_back.or_else(|| unknown(|look| matches!(look, Look::TrimReadBack(_)))),
+            path: path.or_else(|| unknown(|look| matches!(look, Look::TrimPath)).map(Err)),
+            claims: claims.or_else(|| unknown(|look| matches!(look, Look::TrimClaims)).map(Err)),
+            read_back: read_back.or_else(|| unknown(|look| matches!(look, Look::TrimReadBack(_))).map(Err)),
             refusal,
         }
     }
