@@ -19,6 +19,7 @@ mod read_back;
 mod send;
 
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use likenew_core::look::{Look, Seen};
 
@@ -34,7 +35,7 @@ pub(crate) use send::Sender;
 /// Where a folder or file lies.
 pub(crate) struct Ground {
     pub(crate) mount: Mount,
-    /// The block device that its file system is on, if it is on one alone.
+    /// The block device that its file system is on, or one of them.
     pub(crate) device: Option<BlockDevice>,
 }
 
@@ -42,7 +43,9 @@ impl Ground {
     /// Of what holds an open file or folder.
     pub(crate) fn of(fd: impl AsFd) -> Option<Self> {
         let mount = Mount::of(fd)?;
-        let device = BlockDevice::numbered(mount.device);
+        // A file system of several devices has a number of its own; its source is then one of them.
+        let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
+        let device = BlockDevice::numbered(mount.device).or_else(by_source);
         Some(Self { mount, device })
     }
 

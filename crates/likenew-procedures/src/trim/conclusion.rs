@@ -88,7 +88,7 @@ fn fails(ladder: &Ladder<'_>, rungs: &[Rung], what: String, remedy: Option<Strin
 
 fn with_rungs(verdict: Verdict, rungs: &[Rung]) -> Verdict {
     rungs.iter().fold(verdict, |verdict, rung| {
-        verdict.because(format!("{} {}: {}", rung.question, rung.answer, rung.evidence))
+        verdict.because(format!("{} {} ({})", rung.question, rung.answer, rung.evidence))
     })
 }
 

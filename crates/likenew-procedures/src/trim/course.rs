@@ -24,7 +24,7 @@ const FILL_DEPTH: u32 = 8;
 const SETTLE_PASSES: u64 = 4;
 
 /// The looks come first, then what measures TRIM's worth.
-const LOOKS: usize = 3;
+const LOOKS: usize = 4;
 
 /// One step of measuring what TRIM is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +95,12 @@ impl<'a> Course<'a> {
         if ladder.has_no_trim() || !evidence.geometry.writable {
             return Step::Enough;
         }
-        if taken < LOOKS {
+        if taken == 2 {
             return Step::Look(Look::TrimReadBack(self.options.read_back(evidence.plan.seed)));
+        }
+        if taken < LOOKS {
+            // A layer may learn only by the first TRIM that what is below it takes none.
+            return Step::Look(Look::TrimPath);
         }
         if !self.options.worth || ladder.refusal().is_some() {
             return Step::Enough;
@@ -171,9 +175,9 @@ impl<'a> Course<'a> {
     }
 }
 
-/// What the first look of a kind found.
+/// What the last look of a kind found.
 pub(super) fn seen<'e, T>(evidence: &'e Evidence, of: impl Fn(&'e Seen) -> Option<T>) -> Option<T> {
-    evidence.sights.iter().find_map(|sight| of(&sight.seen))
+    evidence.sights.iter().rev().find_map(|sight| of(&sight.seen))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use likenew_core::look::{Look, Seen};
 use likenew_core::procedure::Evidence;
 use likenew_core::trim::{Claims, Layer, ReadBackSeen, ReadsAs, TrimPath};
-use likenew_stats::interval::{Interval, ratio_interval};
+use likenew_stats::interval::{Interval, median_interval};
+use likenew_stats::summary::median;
 
 use super::course::seen;
 use super::outcome::Outcome;
@@ -125,9 +126,15 @@ impl<'e> Ladder<'e> {
         let seen = self.read_back?.ok()?;
         let numbers = |ns: &[u64]| ns.iter().map(|ns| *ns as f64).collect::<Vec<f64>>();
         let (kept, released) = (numbers(&seen.probes_kept_ns), numbers(&seen.probes_released_ns));
-        let sums = kept.iter().sum::<f64>() / released.iter().sum::<f64>();
-        let interval = ratio_interval(&kept, &released, CONFIDENCE);
-        sums.is_finite().then_some(Timing { ratio: sums, interval })
+        let ratio = median(&kept)? / median(&released)?;
+        // Each holds what it promises with half of the risk, so that both together do with all of it (Bonferroni).
+        let each = 1.0 - (1.0 - CONFIDENCE) / 2.0;
+        let interval = median_interval(&kept, each).zip(median_interval(&released, each));
+        let interval = interval.filter(|(_, released)| released.low > 0.0).map(|(kept, released)| Interval {
+            low: kept.low / released.high,
+            high: kept.high / released.low,
+        });
+        ratio.is_finite().then_some(Timing { ratio, interval })
     }
 
     /// Whether what was given up is read faster than anything but the map explains.

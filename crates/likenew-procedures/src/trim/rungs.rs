@@ -120,12 +120,12 @@ impl Ladder<'_> {
         let ratio = three_digits(timing.ratio);
         let evidence = match timing.interval {
             Some(interval) => format!(
-                "mean latency of reads that is kept over given up: {ratio} ({}–{}), {count} reads of 4 KiB in either half, in turns",
+                "median latency where it is kept over that where it was given up: {ratio} ({}–{}), {count} reads of 4 KiB in either half, in turns",
                 three_digits(interval.low),
                 three_digits(interval.high)
             ),
             None => format!(
-                "mean latency of reads that is kept over given up: {ratio}, too few reads for an interval"
+                "median latency where it is kept over that where it was given up: {ratio}, of too few reads for an interval"
             ),
         };
         let decisive = self.answers_from_map();
@@ -156,13 +156,13 @@ fn unknown(rung: &'static str, question: &'static str, why: &str) -> Rung {
 fn told(sent: &Sent) -> String {
     let mut parts = vec![format!("{} given up", amount(sent.bytes))];
     parts.extend(sent.accepted_bytes.map(|bytes| format!("{} accepted", amount(bytes))));
-    if sent.refused.is_none() && sent.bytes > 0 {
+    // A file system that does it by itself has begun before anybody looked at a clock.
+    if matches!(sent.means, Means::Fitrim | Means::Command) && sent.bytes > 0 {
         let each_gib = Nanos((sent.took.0 as f64 / sent.bytes as f64 * f64::from(1 << 30)) as u64);
-        let waiting = if sent.means == Means::Mount { ", the wait for it included" } else { "" };
-        parts.push(format!("in {}, {each_gib} a GiB{waiting}", sent.took));
+        parts.push(format!("in {}, {each_gib} a GiB", sent.took));
     }
     let counters = sent.counted.iter().map(|Counted { device, ios, bytes }| {
-        format!("{device} counted {ios} discards of {}", amount(*bytes))
+        format!("{device} counted {} more as discarded, in {ios} I/Os", amount(*bytes))
     });
     parts.extend(counters);
     parts.join(", ")

@@ -84,7 +84,10 @@ impl<'e> Worth<'e> {
     fn interval(&self) -> Option<Interval> {
         // What could not be sent made no difference, whatever was measured.
         let sent = self.refusal.is_none();
-        sent.then(|| ratio_interval(&self.speeds(true), &self.speeds(false), CONFIDENCE)).flatten()
+        let interval =
+            sent.then(|| ratio_interval(&self.speeds(true), &self.speeds(false), CONFIDENCE)).flatten();
+        // No speed is negative, whatever a few passes that scatter leave possible.
+        interval.map(|interval| Interval { low: interval.low.max(0.0), ..interval })
     }
 
     /// Whether random writes gain by it.
