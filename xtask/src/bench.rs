@@ -4,5 +4,7 @@ pub(crate) mod engine;
 mod fio;
 mod nop;
 mod ours;
+pub(crate) mod record;
 pub(crate) mod sim;
 mod target;
+pub(crate) mod trace;

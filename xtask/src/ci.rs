@@ -6,7 +6,7 @@ use xshell::{Shell, cmd};
 use crate::{root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 10] = [
+const PACKAGES: [(&str, &str); 15] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -16,6 +16,11 @@ const PACKAGES: [(&str, &str); 10] = [
     ("nbdkit", "/usr/bin/nbdkit"),
     ("libnbd-bin", "/usr/bin/nbdfuse"),
     ("fuse3", "/usr/bin/fusermount3"),
+    ("fdisk", "/usr/sbin/sfdisk"),
+    ("blktrace", "/usr/sbin/blktrace"),
+    ("zstd", "/usr/bin/zstd"),
+    ("gcc", "/usr/bin/cc"),
+    ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
 ];
 

@@ -1,4 +1,4 @@
-//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine | bench sim | reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench NAME | reproduce`.
 
 mod bench;
 mod ci;
@@ -33,8 +33,12 @@ enum Task {
 enum Bench {
     /// Against fio, in pairs on the same target: agreement and cost
     Engine(bench::engine::Options),
+    /// What recording costs a load, in pairs of runs
+    Record(bench::record::Options),
     /// The simulator: speed, memory, and theory beside what comes out
     Sim,
+    /// Readers of traces: records a second and memory, by format
+    Trace(bench::trace::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -44,7 +48,9 @@ fn main() -> anyhow::Result<()> {
         Task::Web => web::build_if_possible(),
         Task::Demo => demo::run(),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
+        Task::Bench(Bench::Record(options)) => bench::record::run(&options),
         Task::Bench(Bench::Sim) => bench::sim::run(),
+        Task::Bench(Bench::Trace(options)) => bench::trace::run(&options),
         Task::Reproduce(options) => reproduce::run(&options),
     }
 }

@@ -8,6 +8,7 @@ mod endure;
 mod fill;
 mod import;
 mod judge;
+mod record;
 mod report;
 mod resume;
 mod run;
@@ -15,6 +16,7 @@ mod sim;
 mod surface;
 mod sweep;
 mod trim;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -29,8 +31,9 @@ pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
 pub(crate) use fill::Fill;
-pub(crate) use import::{Import, ImportFio, ImportFrom};
+pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
+pub(crate) use record::Record;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
 pub(crate) use run::Run;
@@ -38,6 +41,7 @@ pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
 pub(crate) use trim::Trim;
+pub(crate) use watch::Watch;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -72,6 +76,10 @@ pub(crate) enum Command {
     Trim(Trim),
     /// What does this very workload come to? Runs any plan
     Run(Run),
+    /// What does it get from all programs, and how long do they wait? Records your own day as a trace
+    Record(Record),
+    /// What is every drive doing now?
+    Watch(Watch),
     /// Which drives are there, real and simulated?
     Drives(Drives),
     /// What is a simulated drive made of, and what follows from it?
@@ -80,7 +88,7 @@ pub(crate) enum Command {
     Report(Report),
     /// Judges a run again from its folder, without the drive
     Judge(Judge),
-    /// Keeps, judges and shows what another program has measured
+    /// Keeps, judges and shows what another program has measured or recorded
     Import(Import),
     /// Goes on with a run that was interrupted
     Resume(Resume),
@@ -152,6 +160,13 @@ pub(crate) struct Carry {
     /// Keep every single I/O in the run folder, as samples.parquet
     #[arg(long)]
     pub(crate) samples: bool,
+    /// Consent to overwrite a block device or an existing file, and lose what is on it: its serial number, or what stands for
+    /// that. A refusal says what
+    #[arg(long, value_name = "ID")]
+    pub(crate) consent: Option<String>,
+    /// File systems, partition tables and the like that may be destroyed with it, by name
+    #[arg(long, value_delimiter = ',', value_name = "NAME,..", requires = "consent")]
+    pub(crate) destroy: Vec<String>,
     /// Answer yes to questions of convenience; never replaces consent
     #[arg(long)]
     pub(crate) yes: bool,

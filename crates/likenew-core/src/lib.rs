@@ -4,6 +4,10 @@
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
 //! estimates anything.
 
+pub mod access;
+pub mod busy;
+pub mod counters;
+pub mod damage;
 pub mod drive;
 pub mod fault;
 pub mod instrument;
@@ -15,12 +19,17 @@ pub mod mix;
 pub mod place;
 pub mod plan;
 pub mod procedure;
+pub mod reading;
+pub mod recorded;
 pub mod recorder;
 pub mod region;
 pub mod rehearsal;
+pub mod replayed;
 pub mod sample;
 pub mod segment;
 pub mod size;
+pub mod stamp;
+pub mod stat;
 pub mod tally;
 pub mod target;
 pub mod trace;

@@ -4,6 +4,7 @@ use crate::io::Op;
 use crate::look::{Look, Seen, Sight};
 use crate::mix::Mix;
 use crate::procedure::{Evidence, Procedure, Step};
+use crate::recorded::{Expected, Recorded};
 use crate::recorder::Stop;
 use crate::segment::{Segment, SegmentRecorder};
 use crate::tally::Tally;
@@ -75,7 +76,9 @@ impl Rehearsal {
         }
         for segment in evidence.segments.drain(first..) {
             rehearsal.bytes_moved = rehearsal.bytes_moved.saturating_add(segment.total().bytes);
-            rehearsal.bytes_written = rehearsal.bytes_written.saturating_add(segment.bytes(Op::Write));
+            if segment.workload.reaches_the_drive() {
+                rehearsal.bytes_written = rehearsal.bytes_written.saturating_add(segment.bytes(Op::Write));
+            }
             rehearsal.elapsed = Nanos(rehearsal.elapsed.0.saturating_add(segment.elapsed().0));
             rehearsal.workloads.push(segment.workload);
         }
@@ -103,12 +106,16 @@ fn unseen(look: Look, after: usize) -> Sight {
 
 /// What a workload comes to on the assumed drive. Latencies are left out.
 fn assumed(workload: &Workload, began: Nanos) -> Segment {
+    if let Some(recorded) = &workload.recorded {
+        return assumed_replay(workload, recorded, began);
+    }
     let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
     let until = workload.until;
-    let streams = workload.streams.len().max(1) as f64;
-    let mean = workload.streams.iter().map(|stream| stream.size.mean()).sum::<f64>() / streams;
-    let moved = workload.streams.iter().filter(|stream| stream.op != Mix::Only(Op::Trim));
-    let moved_ns = moved.map(|stream| stream.size.mean()).sum::<f64>() / streams / BYTES_PER_S * 1e9;
+    let shares = workload.stream_shares();
+    let parts = || workload.streams.iter().zip(&shares);
+    let mean: f64 = parts().map(|(stream, share)| share * stream.size.mean()).sum();
+    let moved = parts().filter(|(stream, _)| stream.op != Mix::Only(Op::Trim));
+    let moved_ns = moved.map(|(stream, share)| share * stream.size.mean()).sum::<f64>() / BYTES_PER_S * 1e9;
     let depth = f64::from(workload.lanes) * f64::from(workload.depth().max(1));
     let each_ns = moved_ns.max(ACCESS_NS / depth).max(pace_ns(workload));
     let by_time = until.elapsed.map_or(f64::INFINITY, |span| span.0 as f64 / each_ns);
@@ -121,24 +128,45 @@ fn assumed(workload: &Workload, began: Nanos) -> Segment {
         Nanos((ios * each_ns) as u64)
     };
     (segment.began, segment.ended) = (began, Nanos(began.0.saturating_add(elapsed.0)));
-    for (index, stream) in workload.streams.iter().enumerate() {
+    for (index, (stream, of_stream)) in parts().enumerate() {
         for (op, share) in stream.op.shares() {
             let mut tally = Tally::new(index as u16, op);
-            tally.ios = (ios / streams * share) as u64;
-            tally.bytes = (ios / streams * share * stream.size.mean()) as u64;
+            tally.ios = (ios * of_stream * share) as u64;
+            tally.bytes = (ios * of_stream * share * stream.size.mean()) as u64;
             segment.tallies.push(tally);
         }
     }
     segment
 }
 
+/// What its plan expects of a recording, in the time that its pace, its bytes and its accesses take at least.
+fn assumed_replay(workload: &Workload, recorded: &Recorded, began: Nanos) -> Segment {
+    let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
+    let Expected { ios, read_bytes, written_bytes, trims, elapsed } = recorded.expected;
+    let moved_ns = (read_bytes + written_bytes) as f64 / BYTES_PER_S * 1e9;
+    let access_ns = ios as f64 * ACCESS_NS / f64::from(recorded.depth.max(1));
+    let elapsed = elapsed.max(Nanos(moved_ns.max(access_ns) as u64));
+    let elapsed = workload.until.elapsed.map_or(elapsed, |bound| elapsed.min(bound));
+    (segment.began, segment.ended) = (began, Nanos(began.0.saturating_add(elapsed.0)));
+    // How its I/Os divide into operations is not said: what counts are the bytes.
+    let tally = |op, ios, bytes| Tally { ios, bytes, ..Tally::new(0, op) };
+    segment
+        .tallies
+        .extend([tally(Op::Read, ios - trims.min(ios), read_bytes), tally(Op::Write, 0, written_bytes)]);
+    segment.tallies.retain(|tally| tally.ios > 0 || tally.bytes > 0);
+    segment
+}
+
 /// Between the departures of an open pace.
 fn pace_ns(workload: &Workload) -> f64 {
+    let turns =
+        workload.streams.iter().filter(|stream| matches!(stream.pace, Pace::Turns { .. })).count() as f64;
     let rates = workload.streams.iter().map(|stream| match stream.pace {
-        Pace::Closed { .. } => f64::INFINITY,
-        Pace::Open { per_second, .. } => per_second * f64::from(workload.lanes),
+        Pace::Closed { .. } | Pace::Turns { per_second: None, .. } => f64::INFINITY,
+        Pace::Open { per_second, .. } => per_second,
+        Pace::Turns { per_second: Some(together), .. } => together / turns,
     });
-    1e9 / rates.sum::<f64>()
+    1e9 / (rates.sum::<f64>() * f64::from(workload.lanes))
 }
 
 #[cfg(test)]

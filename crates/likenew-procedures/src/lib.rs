@@ -20,6 +20,7 @@ mod series;
 pub mod surface;
 pub mod sweep;
 pub mod trim;
+pub mod verify;
 mod workloads;
 
 /// Of the intervals that are reported.

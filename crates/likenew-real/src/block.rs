@@ -18,10 +18,14 @@ impl BlockDevice {
         Some(Self { folder: fs::canonicalize(link).ok()? })
     }
 
-    /// The device of this folder in a /sys.
-    #[cfg(test)]
-    pub(crate) fn in_folder(folder: PathBuf) -> Self {
+    /// The device that has this folder.
+    pub(crate) fn at(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// Its numbers.
+    pub(crate) fn number(&self) -> Option<DeviceNumber> {
+        DeviceNumber::parse(&self.attribute("dev")?)
     }
 
     /// Its folder in /sys.
@@ -67,8 +71,7 @@ impl BlockDevice {
         if self.is_partition() {
             return vec![self.disk()];
         }
-        let links = self.slaves().into_iter().map(|name| self.folder.join("slaves").join(name));
-        links.filter_map(|link| Some(Self { folder: fs::canonicalize(link).ok()? })).collect()
+        self.slave_devices()
     }
 
     /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
@@ -82,6 +85,12 @@ impl BlockDevice {
     /// One of its attributes that is no text.
     pub(crate) fn binary_attribute(&self, name: &str) -> Option<Vec<u8>> {
         fs::read(self.folder.join(name)).ok()
+    }
+
+    /// The devices that it is built on.
+    pub(crate) fn slave_devices(&self) -> Vec<Self> {
+        let folders = self.slaves().into_iter().map(|name| self.folder.join("slaves").join(name));
+        folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 
     /// The first line of one of its attributes, if there is one that says something.

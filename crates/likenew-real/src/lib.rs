@@ -16,21 +16,27 @@ pub mod leftover;
 pub mod listing;
 pub mod nop;
 pub mod open;
+pub mod sampler;
 pub mod scan;
 pub mod scratch;
 pub mod space;
+pub mod stable_id;
+pub mod tracefs;
 
 mod block;
 #[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
 mod buffers;
+mod counter_source;
 mod device;
 mod direct;
 mod drive;
+mod drive_facts;
 mod fault;
 mod file;
 mod flights;
 mod health;
 mod identify;
+mod in_use;
 mod medium;
 mod mounts;
 mod posix;
@@ -40,8 +46,11 @@ mod rest;
     reason = "submission entries and registered buffers carry addresses that the kernel uses"
 )]
 mod ring;
+mod signature;
 mod single;
+mod stat;
 mod table;
+mod thermometer;
 mod trim;
 #[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
 mod uring;

@@ -2,24 +2,28 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use likenew_core::access::Access;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Outcome};
 use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 
 use crate::clock::Monotonic;
-use crate::medium::{Medium, Spot, perform_at};
+use crate::fault::failed;
+use crate::medium::{Medium, Spot, perform_at, set_direct};
 use crate::trim;
 
 /// One descriptor; addresses are offsets in it.
 pub(crate) struct Single {
     fd: OwnedFd,
     geometry: Geometry,
+    /// Whether it can be reached past the page cache.
+    direct: bool,
 }
 
 impl Single {
-    pub(crate) fn new(fd: OwnedFd, geometry: Geometry) -> Self {
-        Self { fd, geometry }
+    pub(crate) fn new(fd: OwnedFd, geometry: Geometry, direct: bool) -> Self {
+        Self { fd, geometry, direct }
     }
 }
 
@@ -45,6 +49,18 @@ impl Medium for Single {
 
     fn look(&self, look: &Look, _clock: &Monotonic) -> Result<Seen, Fault> {
         Ok(trim::look_at(&self.fd, look))
+    }
+
+    fn reach(&self, access: Access) -> Result<(), Fault> {
+        set_direct(&self.fd, self.direct && access == Access::Direct)
+            .map_err(failed("change between direct and buffered I/O"))
+    }
+
+    fn make_cold(&self) -> Result<(), Fault> {
+        Err(Fault::Unsuitable(
+            "what the page cache holds of a file or device that is not our own stays there: leave out cold, or give a folder"
+                .into(),
+        ))
     }
 
     fn only(&self) -> Option<BorrowedFd<'_>> {

@@ -137,7 +137,7 @@ mod tests {
             source: "/dev/x".into(),
             options: options.into(),
         };
-        Ground { mount, device: device.then(|| BlockDevice::in_folder("/nowhere".into())) }
+        Ground { mount, device: device.then(|| BlockDevice::at("/nowhere".into())) }
     }
 
     #[test]

@@ -4,13 +4,15 @@ use likenew_core::drive::{Drive, Need};
 use likenew_core::fault::Fault;
 use likenew_core::look::{Look, Sight};
 use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::recorded::Recorded;
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
+use likenew_core::trace::TraceSource;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
-use crate::run::{Ran, RunError, run};
+use crate::run::{Ran, RunError, run_with};
 
 /// Follows a run: shows it, stores it, and may stop it.
 pub trait Observer {
@@ -20,6 +22,14 @@ pub trait Observer {
     /// Whether somebody has asked to stop; looked at before every workload.
     fn stop_asked(&self) -> bool {
         false
+    }
+
+    /// The recording of the workload that is about to run, at its start.
+    ///
+    /// # Errors
+    /// A sentence: it can not be read, or is not the recording that is meant.
+    fn trace(&mut self, recorded: &Recorded) -> Result<Box<dyn TraceSource>, String> {
+        Err(format!("the recording {} is not at hand here", recorded.trace))
     }
 
     /// A recorder for one lane of the workload that is about to run.
@@ -111,7 +121,10 @@ fn run_one(
     observer: &mut dyn Observer,
 ) -> Result<Option<End>, ConductError> {
     observer.begins(workload);
-    let Ran { mut segment, fault } = run(drive, workload, &mut || observer.recorder())?;
+    let shared = std::cell::RefCell::new(&mut *observer);
+    let mut trace = |recorded: &Recorded| shared.borrow_mut().trace(recorded);
+    let Ran { mut segment, fault } =
+        run_with(drive, workload, &mut trace, &mut || shared.borrow_mut().recorder())?;
     segment.after_break = std::mem::take(after_break);
     let stop = segment.stop;
     evidence.segments.push(segment);

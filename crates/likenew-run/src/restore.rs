@@ -13,6 +13,7 @@ use likenew_core::look::{Look, Sight};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
 use likenew_core::procedure::{Past, past};
+use likenew_core::recorded::{Recorded, ReplayPace};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -21,7 +22,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use crate::conduct::sight;
-use crate::run::{Ran, RunError, run};
+use crate::run::{Ran, RunError, TraceOpener, run_with};
 
 /// Why a drive could not be brought back.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +83,7 @@ pub fn restore(
     segments: &[Segment],
     sights: &[Sight],
     mut begins: impl FnMut(&Again, usize, usize),
+    traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<(), RestoreError> {
     let geometry = drive.geometry();
@@ -93,7 +95,9 @@ pub fn restore(
         begins(again, index, way.len());
         let recorded = recorded.next().filter(|_| is_virtual);
         let (same, name) = match again {
-            Again::Run(workload) => (run_again(drive, workload, recorded, recorder)?, &*workload.name),
+            Again::Run(workload) => {
+                (run_again(drive, workload, recorded, traces, recorder)?, &*workload.name)
+            }
             Again::Look(look) => (look_again(drive, look, recorded)?, look.name()),
         };
         if !same {
@@ -105,21 +109,28 @@ pub fn restore(
     Ok(())
 }
 
+/// Whether a simulated drive did again what it had done. What was recorded before anybody counted has no counts.
+fn is_as_recorded(again: Segment, recorded: &Segment) -> bool {
+    let counted = recorded.counted.and(again.counted);
+    Segment { counted, ..again } == *recorded
+}
+
 /// Whether it came out as it was recorded, if that was asked.
 fn run_again(
     drive: &mut dyn Drive,
     workload: &Workload,
     recorded: Option<Past<'_>>,
+    traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<bool, RestoreError> {
-    let Ran { segment, fault } = run(drive, workload, recorder)?;
+    let Ran { segment, fault } = run_with(drive, workload, traces, recorder)?;
     if let Some(fault) = fault {
         return Err(fault.into());
     }
     if segment.stop != Stop::Reached {
         return Err(RestoreError::Stopped(segment.stop));
     }
-    Ok(recorded.is_none_or(|past| matches!(past, Past::Segment(before) if *before == segment)))
+    Ok(recorded.is_none_or(|past| matches!(past, Past::Segment(before) if is_as_recorded(segment, before))))
 }
 
 fn look_again(drive: &mut dyn Drive, look: &Look, recorded: Option<Past<'_>>) -> Result<bool, RestoreError> {
@@ -132,7 +143,8 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<
     let mut held = Held::default();
     for past in past(segments, sights) {
         let segment = match past {
-            Past::Segment(segment) => segment,
+            Past::Segment(segment) if segment.workload.reaches_the_drive() => segment,
+            Past::Segment(_) => continue,
             Past::Sight(sight) => {
                 if let Look::Release { offset, bytes, .. } = sight.look {
                     held.put(offset..offset + bytes, None);
@@ -166,7 +178,23 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<
             }
         }
     }
-    held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect()
+    let mut workloads: Vec<Workload> =
+        held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
+    // What a recording has written lies within what it touches, and so does what was written for it beforehand.
+    let mut touched: Vec<&Recorded> = Vec::new();
+    for recorded in segments.iter().filter_map(|segment| segment.workload.recorded.as_ref()) {
+        if !touched.iter().any(|known| known.digest == recorded.digest && known.region == recorded.region) {
+            touched.push(recorded);
+            workloads.push(touch(recorded));
+        }
+    }
+    workloads
+}
+
+fn touch(recorded: &Recorded) -> Workload {
+    let recorded = Recorded { pace: ReplayPace::Prepare, ..recorded.clone() };
+    let name = "writing again what the recording touches";
+    Workload { recorded: Some(recorded), ..Workload::new(name, Until::default(), Vec::new()) }
 }
 
 fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload {

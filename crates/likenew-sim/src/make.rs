@@ -18,6 +18,7 @@ use crate::flash::translation_layer::TranslationLayer;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
 use crate::spec::Spec;
+use crate::stamps::stamp_keeper::StampKeeper;
 use crate::state::{self, Past, State};
 use crate::volume::network_volume::NetworkVolume;
 use crate::volume::volume_parameters::VolumeParameters;
@@ -36,10 +37,14 @@ pub(crate) fn drive(
     saved: Option<&[u8]>,
 ) -> Result<SimDrive, String> {
     let (device, trims) = match &model.faults {
-        None => mechanism(spec, model, saved)?,
+        None => {
+            let (inner, trims) = mechanism(spec, model, saved)?;
+            (with_stamps(inner, spec.data, trims), trims)
+        }
         Some(faults) => {
             let books = saved.map(Faulty::unpack).transpose()?;
             let (inner, trims) = mechanism(spec, model, books.as_ref().map(|saved| saved.inner.as_slice()))?;
+            let inner = with_stamps(inner, spec.data, trims);
             let device: Box<dyn Device> = Box::new(Faulty::new(faults.clone(), inner, books.as_ref()));
             (device, trims)
         }
@@ -83,6 +88,14 @@ fn trim_path(model: &Model, trims: bool) -> TrimPath {
     let layers = between.into_iter().chain([layer(kind, trims, says)]).collect();
     let rotates = Some(matches!(model.mechanism, Mechanism::Disk(_)));
     TrimPath { layers, at_once: None, rotates, medium_bytes: Some(model.capacity_bytes) }
+}
+
+/// A mechanism that keeps no data remembers stamps at least.
+fn with_stamps(mechanism: Box<dyn Device>, keeps_data: bool, trims: bool) -> Box<dyn Device> {
+    if keeps_data || mechanism.keeps_data() {
+        return mechanism;
+    }
+    Box::new(StampKeeper::new(mechanism, trims))
 }
 
 /// The mechanism without its faults, and whether TRIM does anything.

@@ -7,10 +7,15 @@ use crate::arguments::Judge;
 use crate::exit::{Exit, Failure};
 use crate::measure::document;
 use crate::output;
+use crate::watched;
 
 pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let record = Record::open(&command.run).map_err(anyhow::Error::new)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    if watched::is_log(&record) {
+        output::put(vec![watched::judge(&record)?], &command.output)?;
+        return Ok(Exit::Fine);
+    }
     let evidence = record.evidence();
     let findings = from_plan(&evidence.plan).map_err(Failure::Usage)?.judge(&evidence);
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };

@@ -6,14 +6,14 @@ use std::process::Command;
 use crate::support::{Sandbox, names};
 
 /// An ext4 of 256 MiB, mounted for as long as this lives.
-struct Ext4 {
+pub(crate) struct Ext4 {
     device: String,
     point: PathBuf,
 }
 
 impl Ext4 {
     /// None where file systems can not be mounted, which is said.
-    fn mount(sandbox: &Sandbox) -> Option<Self> {
+    pub(crate) fn mount(sandbox: &Sandbox) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("not root: no file system can be mounted, so this test shows nothing");
             return None;
@@ -28,8 +28,19 @@ impl Ext4 {
         Some(ext4)
     }
 
-    fn path(&self) -> &str {
+    /// The block device that it lies on.
+    pub(crate) fn device(&self) -> &str {
+        &self.device
+    }
+
+    pub(crate) fn path(&self) -> &str {
         self.point.to_str().unwrap()
+    }
+
+    /// Unmounts and mounts it: nothing of it is left in memory.
+    pub(crate) fn mount_again(&mut self) {
+        system("umount", &[self.path()]);
+        system("mount", &[&self.device, self.path()]);
     }
 
     fn free_bytes(&self) -> u64 {
@@ -49,7 +60,7 @@ impl Drop for Ext4 {
 }
 
 #[track_caller]
-fn system(program: &str, arguments: &[&str]) -> String {
+pub(crate) fn system(program: &str, arguments: &[&str]) -> String {
     let output =
         Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
     assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -103,6 +103,7 @@ impl Parts {
             workload,
             began,
             ended: began + self.elapsed,
+            busy: Nanos::ZERO,
             stop: self.stop,
             tallies: self.tallies,
             seconds: Windows::new(1_000_000_000),
@@ -110,9 +111,12 @@ impl Parts {
             slowest: Vec::new(),
             samples: Vec::new(),
             refused: Vec::new(),
+            replayed: None,
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
+            damage: None,
             after_break: false,
         }
     }

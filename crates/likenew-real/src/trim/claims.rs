@@ -260,7 +260,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let device = folder.path().join("loop77");
         std::fs::create_dir_all(device.join("device")).unwrap();
-        let device = BlockDevice::in_folder(device);
+        let device = BlockDevice::at(device);
         assert!(
             matches!(disk_claims(std::slice::from_ref(&device)), Seen::Unknown(why) if why.contains("loop77"))
         );

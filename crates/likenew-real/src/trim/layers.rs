@@ -211,7 +211,7 @@ mod tests {
                 fs::create_dir_all(file.parent().unwrap()).unwrap();
                 fs::write(file, format!("{value}\n")).unwrap();
             }
-            BlockDevice::in_folder(folder)
+            BlockDevice::at(folder)
         }
 
         fn built_on(&self, device: &BlockDevice, below: &BlockDevice) {
