@@ -16,6 +16,7 @@ mod run;
 mod sim;
 mod surface;
 mod sweep;
+mod trim;
 mod watch;
 
 use std::path::PathBuf;
@@ -41,6 +42,7 @@ pub(crate) use run::Run;
 pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
+pub(crate) use trim::Trim;
 pub(crate) use watch::Watch;
 
 /// Tells you how far a drive has fallen from its first day, and why.
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     Data(Data),
     /// What part of a number is RAM, and what is the drive's own?
     Cache(Cache),
+    /// Does TRIM reach the flash, and what is it worth?
+    Trim(Trim),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// What does it get from all programs, and how long do they wait? Records your own day as a trace

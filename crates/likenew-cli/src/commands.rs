@@ -16,4 +16,5 @@ pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod surface;
 pub(crate) mod sweep;
+pub(crate) mod trim;
 pub(crate) mod watch;

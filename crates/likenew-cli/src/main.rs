@@ -45,6 +45,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Age(command) => commands::age::run(command),
         Command::Data(command) => commands::data::run(command),
         Command::Cache(command) => commands::cache::run(command),
+        Command::Trim(command) => commands::trim::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Record(command) => commands::record::run(&command),
         Command::Drives(command) => commands::drives::run(&command),

@@ -13,6 +13,7 @@ use crate::fill::Fill;
 use crate::run::Run;
 use crate::surface::Surface;
 use crate::sweep::Sweep;
+use crate::trim::Trim;
 use crate::verify::Verify;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
@@ -25,6 +26,7 @@ pub const CARDS: &[&Card] = &[
     &crate::age::CARD,
     &crate::data::CARD,
     &crate::cache::CARD,
+    &crate::trim::CARD,
     &crate::verify::CARD,
     &crate::run::CARD,
 ];
@@ -46,6 +48,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
         "cache" => Ok(Box::new(Cache::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
+        "trim" => Ok(Box::new(Trim::from_options(&plan.options)?)),
         "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {

@@ -21,6 +21,7 @@ pub mod run;
 mod series;
 pub mod surface;
 pub mod sweep;
+pub mod trim;
 pub mod verify;
 mod workloads;
 

@@ -51,6 +51,7 @@ mod single;
 mod stat;
 mod table;
 mod thermometer;
+mod trim;
 #[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
 mod uring;
 #[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]

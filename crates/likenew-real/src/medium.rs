@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use likenew_core::access::Access;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fsync};
 use rustix::io::{Errno, pread, pwrite};
 
+use crate::clock::Monotonic;
 use crate::fault::failed;
 use crate::flights::outcome;
 
@@ -31,6 +33,14 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// The one descriptor that every I/O goes to, if there is only one: worth registering with the kernel.
     fn only(&self) -> Option<BorrowedFd<'_>> {
         None
+    }
+
+    /// Finds something out about it otherwise than by timing I/O.
+    ///
+    /// # Errors
+    /// The lab failed.
+    fn look(&self, _look: &Look, _clock: &Monotonic) -> Result<Seen, Fault> {
+        Ok(Seen::Unknown("this kind of drive can not be asked".to_owned()))
     }
 
     /// I/Os go past the page cache from here on, or through it. Nothing is in flight.

@@ -5,10 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use likenew_core::access::Access;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Outcome};
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 
+use crate::clock::Monotonic;
 use crate::fault::failed;
 use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
+use crate::trim;
 
 /// One descriptor; addresses are offsets in it.
 pub(crate) struct Single {
@@ -42,6 +45,10 @@ impl Medium for Single {
 
     fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome {
         perform_at(Spot { fd: self.fd.as_fd(), offset: io.offset }, io, buffer)
+    }
+
+    fn look(&self, look: &Look, _clock: &Monotonic) -> Result<Seen, Fault> {
+        Ok(trim::look_at(&self.fd, look))
     }
 
     fn reach(&self, access: Access) -> Result<(), Fault> {

@@ -21,6 +21,7 @@ pub mod faults;
 pub mod flash;
 pub mod host;
 mod host_link;
+mod looking;
 mod make;
 pub mod model;
 mod plain_contents;

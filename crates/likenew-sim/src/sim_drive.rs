@@ -7,13 +7,16 @@ use likenew_core::counters::Counters;
 use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Slot};
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::{Clock, Geometry, Health, Target};
+use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO};
 use crate::host::counted::Counted;
 use crate::host::page_cache::PageCache;
 use crate::host::page_cache_parameters::PageCacheParameters;
+use crate::looking;
 use crate::snapshot::{self, Header, VERSION};
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
@@ -24,6 +27,8 @@ pub struct SimDrive {
     /// What the host has in front of it, once something was buffered.
     cache: Option<PageCache>,
     host: PageCacheParameters,
+    /// What its layers announce.
+    trim_path: TrimPath,
     now: Nanos,
     /// How it was named when it was made, and its file.
     origin: Origin,
@@ -39,7 +44,7 @@ pub(crate) struct Origin {
 impl SimDrive {
     pub(crate) fn new(
         identity: Identity,
-        trims: bool,
+        trim_path: TrimPath,
         carries_data: bool,
         mut device: Box<dyn Device>,
         host: PageCacheParameters,
@@ -50,7 +55,7 @@ impl SimDrive {
             block: identity.block_bytes,
             boundary: None,
             writable: true,
-            trims,
+            trims: trim_path.blocked_by().is_none(),
             carries_data,
             clock: Clock::Virtual,
         };
@@ -58,7 +63,12 @@ impl SimDrive {
             device.keep_data();
         }
         let device = Counted::new(device);
-        Self { identity, geometry, device, cache: None, host, now: Nanos::ZERO, origin }
+        Self { identity, geometry, device, trim_path, cache: None, host, now: Nanos::ZERO, origin }
+    }
+
+    /// What its layers announce of TRIM.
+    pub(crate) fn trim_path(&self) -> &TrimPath {
+        &self.trim_path
     }
 
     /// The same drive under another name: one that was saved, as a user names it now.
@@ -189,6 +199,10 @@ impl Drive for SimDrive {
             length_max: need.length_max as usize,
         };
         Ok(vec![Box::new(lane)])
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
+        looking::look(self, look)
     }
 
     /// Bytes written, programmed and erased since the drive was opened: the making of its state does not count. Free

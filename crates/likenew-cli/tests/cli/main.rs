@@ -15,4 +15,5 @@ mod scenarios;
 mod simulated;
 mod support;
 mod traces;
+mod trimmed;
 mod watching;
