@@ -56,6 +56,7 @@ pub(crate) fn ask(
 ) -> Result<Exit, Failure> {
     let mut aim = Aim::take(&on.target, how)?;
     if writes {
+        aim.ask_for_consent(how)?;
         aim.refuse_writing()?;
     }
     aim.clear_leftover(how)?;
