@@ -6,3 +6,4 @@ mod nop;
 mod ours;
 pub(crate) mod sim;
 mod target;
+pub(crate) mod verify;

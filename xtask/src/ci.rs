@@ -6,11 +6,14 @@ use xshell::{Shell, cmd};
 use crate::{root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 5] = [
+const PACKAGES: [(&str, &str); 8] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
     ("mount", "/usr/bin/mount"),
+    ("f3", "/usr/bin/f3write"),
+    ("nbdkit", "/usr/bin/nbdkit"),
+    ("libnbd-bin", "/usr/bin/nbdfuse"),
     ("chromium", "/usr/bin/chromium"),
 ];
 

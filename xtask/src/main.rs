@@ -1,4 +1,4 @@
-//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine | bench sim | reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine | bench sim | bench verify | reproduce`.
 
 mod bench;
 mod ci;
@@ -35,6 +35,8 @@ enum Bench {
     Engine(bench::engine::Options),
     /// The simulator: speed, memory, and theory beside what comes out
     Sim,
+    /// What verifying costs: against plain workloads, and against f3
+    Verify(bench::verify::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -45,6 +47,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo => demo::run(),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
         Task::Bench(Bench::Sim) => bench::sim::run(),
+        Task::Bench(Bench::Verify(options)) => bench::verify::run(&options),
         Task::Reproduce(options) => reproduce::run(&options),
     }
 }

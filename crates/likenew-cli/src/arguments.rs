@@ -14,6 +14,7 @@ mod run;
 mod sim;
 mod surface;
 mod sweep;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub(crate) use run::Run;
 pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
+pub(crate) use verify::Verify;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Age(Age),
     /// Does it matter how compressible the data is, and what does that mean for your files?
     Data(Data),
+    /// Does it hold what it says, and is what was written what is read?
+    Verify(Verify),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// Which drives are there, real and simulated?
@@ -87,19 +91,24 @@ pub(crate) enum Command {
 pub(crate) struct On {
     /// A folder, a file, a block device, or a simulated drive such as sim:tiny-flash?state=used
     pub(crate) target: String,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
+    /// Where all randomness comes from [default: 0]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
     #[arg(long)]
     pub(crate) plan: bool,
 }
 
 impl On {
+    /// The seed that was said, or the usual one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
     /// The plan that asks this of it, with these settings.
     pub(crate) fn plan_of(&self, procedure: &str, options: toml::Table) -> Plan {
         let target = Some(self.target.clone());
-        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed, options }
+        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed(), options }
     }
 }
 

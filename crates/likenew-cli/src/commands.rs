@@ -14,3 +14,4 @@ pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod surface;
 pub(crate) mod sweep;
+pub(crate) mod verify;

@@ -18,6 +18,7 @@ pub mod nop;
 pub mod open;
 pub mod scan;
 pub mod scratch;
+pub mod seed;
 pub mod space;
 pub mod stable_id;
 

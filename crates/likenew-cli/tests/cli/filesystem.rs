@@ -6,14 +6,14 @@ use std::process::Command;
 use crate::support::{Sandbox, names};
 
 /// An ext4 of 256 MiB, mounted for as long as this lives.
-struct Ext4 {
+pub(crate) struct Ext4 {
     device: String,
     point: PathBuf,
 }
 
 impl Ext4 {
     /// None where file systems can not be mounted, which is said.
-    fn mount(sandbox: &Sandbox) -> Option<Self> {
+    pub(crate) fn mount(sandbox: &Sandbox) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("not root: no file system can be mounted, so this test shows nothing");
             return None;
@@ -28,7 +28,7 @@ impl Ext4 {
         Some(ext4)
     }
 
-    fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.point.to_str().unwrap()
     }
 
@@ -98,7 +98,7 @@ fn the_device_below_is_read_and_never_written() {
 struct Tmpfs(PathBuf);
 
 impl Tmpfs {
-    fn mount(sandbox: &Sandbox, kib: u32) -> Option<Self> {
+    pub(crate) fn mount(sandbox: &Sandbox, kib: u32) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("not root: no file system can be mounted, so this test shows nothing");
             return None;

@@ -12,3 +12,4 @@ mod resumed;
 mod scenarios;
 mod simulated;
 mod support;
+mod verified;
