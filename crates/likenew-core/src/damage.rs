@@ -159,7 +159,8 @@ impl Damage {
     /// Joins a range with its neighbours in the list, or lists it if there is room.
     fn list(&mut self, range: Damaged) {
         let at = self.ranges.partition_point(|listed| listed.from <= range.from);
-        let joins = |first: Option<&Damaged>, second: &Damaged| first.is_some_and(|first| first.goes_on(second));
+        let joins =
+            |first: Option<&Damaged>, second: &Damaged| first.is_some_and(|first| first.goes_on(second));
         let joins_before = joins(at.checked_sub(1).and_then(|before| self.ranges.get(before)), &range);
         let joins_after = self.ranges.get(at).is_some_and(|after| range.goes_on(after));
         match (joins_before, joins_after) {
@@ -256,7 +257,11 @@ mod tests {
     fn what_is_as_written_is_no_damage() {
         let damage = look(&filled(STAMP, AT, 8));
         assert_eq!(damage, Damage { checked_bytes: 4096, ..Damage::default() });
-        assert_eq!(look(&filled(STAMP, AT, 8)[..1000]).checked_bytes, 512, "half a sector can not be checked");
+        assert_eq!(
+            look(&filled(STAMP, AT, 8)[..1000]).checked_bytes,
+            512,
+            "half a sector can not be checked"
+        );
     }
 
     #[test]
@@ -274,7 +279,8 @@ mod tests {
             assert_eq!((range.from, range.to, range.bits), (AT, AT + 4096, 0));
             let Found { address, key, pass, bytes } = &range.found;
             let told = (*address, *key, *pass, &bytes[..]);
-            let expected = (Some(label.address), Some(label.stamp.key), Some(label.stamp.pass), &sectors[..16]);
+            let expected =
+                (Some(label.address), Some(label.stamp.key), Some(label.stamp.pass), &sectors[..16]);
             assert_eq!(told, expected);
         }
         for blank in [0, 255] {
@@ -296,7 +302,8 @@ mod tests {
         STAMP.fill(0, &mut read[2048..3072]);
         STAMP.fill(8192, &mut read[3072..]);
         let damage = look(&read);
-        let ranges: Vec<_> = damage.ranges.iter().map(|range| (range.from - AT, range.to - AT, range.kind)).collect();
+        let ranges: Vec<_> =
+            damage.ranges.iter().map(|range| (range.from - AT, range.to - AT, range.kind)).collect();
         let expected = [
             (0, 1024, Kind::Missing),
             (1024, 2048, Kind::Missing),

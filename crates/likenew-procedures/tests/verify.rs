@@ -1,5 +1,6 @@
 //! Sticks of every kind of counterfeit, played sector by sector: what verify says of them is what they are.
 
+#[expect(dead_code, reason = "a stick is played sector by sector, and has no speed")]
 mod support;
 
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::verify::{Verify, VerifyOptions};
 use proptest::prelude::*;
-use rand::{RngExt as _, SeedableRng as _};
+use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use support::{evidence, standing};
 
@@ -66,8 +67,16 @@ impl Stick {
             }
             let sent = self.now;
             self.now += Nanos(1000);
-            let sample =
-                Sample { stream, op, outcome: Outcome::Done, length, offset, due: sent, sent, done: self.now };
+            let sample = Sample {
+                stream,
+                op,
+                outcome: Outcome::Done,
+                length,
+                offset,
+                due: sent,
+                sent,
+                done: self.now,
+            };
             assert!(recorder.record(&[sample]).is_continue());
         }
         recorder.end(self.now);
@@ -82,7 +91,7 @@ fn ios(workload: &Workload) -> Vec<(u16, Op, u64, u32)> {
     for (index, stream) in workload.streams.iter().enumerate() {
         let Mix::Only(op) = stream.op else { unreachable!("{}", stream.op) };
         let (length, range) = (u64::from(stream.size.max()), stream.place.region().resolve(u64::MAX, 512));
-        let (range, mut push) = (range.unwrap(), |offset, end: u64| {
+        let (range, mut push) = (range.unwrap(), |offset: u64, end: u64| {
             ios.push((index as u16, op, offset, (end - offset).min(length) as u32));
         });
         match stream.place {
@@ -189,7 +198,10 @@ fn memory_of_a_real_drive_may_have_answered() {
     }
     let small = Verify::new(VerifyOptions { probes: 0, cache: MIB, ..options() }).unwrap();
     assert_eq!(standing(&small.judge(&evidence), READS), Some(Standing::Holds));
-    evidence.identity.caveats.push("everything went through the page cache: these may be those of memory".into());
+    evidence
+        .identity
+        .caveats
+        .push("everything went through the page cache: these may be those of memory".into());
     assert_eq!(standing(&small.judge(&evidence), READS), Some(Standing::Undecided));
 }
 
@@ -230,7 +242,8 @@ fn settings_that_make_no_sense_are_refused() {
     case(&|o| (o.quick, o.probes) = (true, 0), "quick");
     let table: toml::Table = toml::from_str("speed = 3").unwrap();
     assert!(Verify::from_options(&table).err().unwrap().contains("unknown field"));
-    let next = |capacity, writable, options| Verify::new(options).unwrap().next(&evidence(capacity, writable));
+    let next =
+        |capacity, writable, options| Verify::new(options).unwrap().next(&evidence(capacity, writable));
     assert!(next(MIB, false, options()).unwrap_err().contains("only be read"));
     assert!(next(512, true, options()).unwrap_err().contains("less than a single block"));
     let far = VerifyOptions { span: Some(2 * MIB), ..options() };
@@ -249,7 +262,7 @@ proptest! {
         let wrap = match kind {
             0 => real,
             1 => announced,
-            _ => real + more * 512,
+            _ => real + (1 + more % real_sectors) * 512,
         };
         let (evidence, findings) = verify(&mut Stick::counterfeit(real, wrap), announced, options());
         prop_assert!(findings.found_problem());

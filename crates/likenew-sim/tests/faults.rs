@@ -309,8 +309,14 @@ fn nonsense_is_refused_with_file_line_and_range() {
         ("unreadable = 5", "it takes ranges"),
         ("unreadable = \"0..1MiB\"", "faults.retry_ns is missing"),
         ("slow = \"0..1MiB\"\nretry_ns = 5\nretries_max = 0", "faults.retries_max is 0"),
-        ("real_capacity_bytes = 67108864\nwrap_bytes = 5", "faults.wrap_bytes is 5: it takes a whole number from 67108864"),
-        ("real_capacity_bytes = 67108864\nwrap_bytes = 67108865", "it takes a multiple of identity.sector_bytes"),
+        (
+            "real_capacity_bytes = 67108864\nwrap_bytes = 5",
+            "faults.wrap_bytes is 5: it takes a whole number from 67108864",
+        ),
+        (
+            "real_capacity_bytes = 67108864\nwrap_bytes = 67108865",
+            "it takes a multiple of identity.sector_bytes",
+        ),
         ("wrap_bytes = 67108864", "[faults] has no key wrap_bytes"),
         ("flipped = \"0..1MiB\"", "faults.flipped_bits is missing"),
         ("flipped = \"0..1MiB\"\nflipped_bits = 5000", "faults.flipped_bits is 5000"),
@@ -352,10 +358,15 @@ fn what_goes_round_is_dropped_lost_or_flipped_is_so_in_what_is_read_with_data_an
         lost_write_every = 5";
     for query in ["", "?data=on"] {
         let text = with_faults(FLASH, faults);
-        let mut drive = Spec::parse(&format!("sim:f.toml{query}")).unwrap().open(|_: &Path| Ok(text.clone().into())).unwrap();
+        let mut drive = Spec::parse(&format!("sim:f.toml{query}"))
+            .unwrap()
+            .open(|_: &Path| Ok(text.clone().into()))
+            .unwrap();
         let mut at = |op, pass, offset| stamped(&mut drive, op, pass, offset, MIB as u32);
         // The first four are done, the fifth is answered and lost.
-        for (pass, offset) in [(1, 0), (1, 4 * MIB), (1, 15 * MIB + 512 * 1024), (1, 32 * MIB + 8 * MIB), (2, 0)] {
+        for (pass, offset) in
+            [(1, 0), (1, 4 * MIB), (1, 15 * MIB + 512 * 1024), (1, 32 * MIB + 8 * MIB), (2, 0)]
+        {
             at(Op::Write, pass, offset);
         }
         assert_eq!(at(Op::Read, 1, 0).bytes(), 0, "the newer one never came");

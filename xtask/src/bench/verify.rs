@@ -58,7 +58,11 @@ fn stamps_alone() {
     let intact = (0..ROUNDS).all(|_| STAMP.is_intact(0, std::hint::black_box(&buffer)));
     let checked = begun.elapsed().as_secs_f64();
     assert!(intact, "what was filled is intact");
-    println!("Stamps on one core [≥ 10 GiB/s]: made {:.1} GiB/s, checked {:.1} GiB/s", rate(filled), rate(checked));
+    println!(
+        "Stamps on one core [≥ 10 GiB/s]: made {:.1} GiB/s, checked {:.1} GiB/s",
+        rate(filled),
+        rate(checked)
+    );
 }
 
 fn workload(op: Op, data: DataClass) -> Workload {
@@ -71,7 +75,7 @@ fn pass(drive: &mut dyn Drive, op: Op, data: DataClass) -> anyhow::Result<f64> {
     let ran = run_workload(drive, &workload(op, data), &mut || Box::new(()))?;
     let segment = ran.segment;
     ensure!(ran.fault.is_none() && segment.stop == Stop::Reached, "{op}: {:?}", segment.stop);
-    ensure!(segment.damage.is_none_or(|damage| damage.bytes() == 0), "the loop device is sound");
+    ensure!(segment.damage.as_ref().is_none_or(|damage| damage.bytes() == 0), "the loop device is sound");
     Ok(segment.bytes_per_s())
 }
 
@@ -84,7 +88,10 @@ fn on_a_loop_device(options: &Options) -> anyhow::Result<()> {
     let consent = Consent::for_own_loop_device(&attached.device)?;
     let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
     pass(&mut *drive, Op::Write, DataClass::Zero)?;
-    println!("On a loop device, stamped / zeros that nobody checks, median [lowest … highest] of {} pairs [≥ 0.95]", options.pairs);
+    println!(
+        "On a loop device, stamped / zeros that nobody checks, median [lowest … highest] of {} pairs [≥ 0.95]",
+        options.pairs
+    );
     for op in [Op::Write, Op::Read] {
         let (mut ratios, mut speeds) = (Vec::new(), Vec::new());
         for pair in 0..options.pairs {
@@ -170,7 +177,8 @@ fn verify(folder: &Path) -> anyhow::Result<f64> {
     let procedure = Verify::new(options).map_err(anyhow::Error::msg)?;
     let layout = Some(procedure.layout());
     let mut drive = open(folder, OpenOptions { layout, reserve: Some(0), ..OpenOptions::default() })?;
-    let plan = Plan { schema: 1, procedure: "verify".into(), target: None, seed: 1, options: toml::Table::new() };
+    let plan =
+        Plan { schema: 1, procedure: "verify".into(), target: None, seed: 1, options: toml::Table::new() };
     let (identity, geometry) = (drive.identity(), drive.geometry());
     let mut evidence = Evidence { plan, identity, geometry, segments: Vec::new() };
     while let Step::Run(workload) = procedure.next(&evidence).map_err(anyhow::Error::msg)? {

@@ -24,10 +24,15 @@ fn a_counterfeit_stick_is_found_by_a_few_hundred_blocks() {
     assert_eq!(capacity(&report, "wraps_at_bytes"), 15_931_539_456u64);
     assert_eq!(capacity(&report, "holds_at_most_bytes"), 15_931_539_456u64);
     assert!(report["bytes_written"].as_u64().unwrap() < 1 << 30, "{}", report["bytes_written"]);
-    let schema = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/report.schema.json")).unwrap();
+    let schema =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/report.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     validator.validate(&report).unwrap();
-    sandbox.run(&["verify", "sim:fake-stick-512gb"]).code(10).says("addresses go round at 14.8 GiB").says("--full");
+    sandbox
+        .run(&["verify", "sim:fake-stick-512gb"])
+        .code(10)
+        .says("addresses go round at 14.8 GiB")
+        .says("--full");
     // A run folder says the same without the drive.
     let run = sandbox.runs().remove(0);
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]);
@@ -37,7 +42,8 @@ fn a_counterfeit_stick_is_found_by_a_few_hundred_blocks() {
 #[test]
 fn a_simulated_run_repeats_itself_and_goes_on_to_the_byte() {
     let sandbox = Sandbox::new();
-    let verify = ["verify", "sim:tiny-flash", "--span", "64MiB", "--parts", "8", "--probes", "5", "--json", "-"];
+    let verify =
+        ["verify", "sim:tiny-flash", "--span", "64MiB", "--parts", "8", "--probes", "5", "--json", "-"];
     let whole = sandbox.run(&verify);
     whole.code(0);
     let run = sandbox.runs().remove(0);
@@ -64,21 +70,28 @@ fn a_folder_is_verified_and_left_as_it_was_and_f3_says_so_too() {
     let sandbox = Sandbox::new();
     let Some(ext4) = Ext4::mount(&sandbox) else { return };
     let folder = ext4.path();
-    let verify = |more: &[&str]| sandbox.run(&[&["verify", folder, "--json", "-"], &SMALL[..], more].concat());
+    let verify =
+        |more: &[&str]| sandbox.run(&[&["verify", folder, "--json", "-"], &SMALL[..], more].concat());
     let report = verify(&["--cache", "16MiB", "--passes", "2"]).code(0).json();
     let standing = |report: &Value, words: &str| {
         let verdicts = report["verdicts"].as_array().unwrap();
-        let found = verdicts.iter().find(|verdict| verdict["claim"].as_str().unwrap().contains(words)).unwrap();
+        let found =
+            verdicts.iter().find(|verdict| verdict["claim"].as_str().unwrap().contains(words)).unwrap();
         found["standing"].as_str().unwrap().to_owned()
     };
     assert_eq!(standing(&report, "The free space that was filled holds the 32 MiB it says"), "holds");
     assert_eq!(standing(&report, "What was written is what was read"), "holds");
     assert_eq!(report["bytes_written"], 64 << 20);
-    let keys: Vec<u64> = (0..2).map(|_| verify(&[]).code(0).json()["plan"]["seed"].as_u64().unwrap()).collect();
+    let keys: Vec<u64> =
+        (0..2).map(|_| verify(&[]).code(0).json()["plan"]["seed"].as_u64().unwrap()).collect();
     assert_ne!(keys[0], keys[1], "each run has a key of its own");
     let report = verify(&["--seed", "7"]).code(0).json();
     assert_eq!(report["plan"]["seed"], 7);
-    assert_eq!(standing(&report, "What was written is what was read"), "undecided", "memory may have answered");
+    assert_eq!(
+        standing(&report, "What was written is what was read"),
+        "undecided",
+        "memory may have answered"
+    );
     assert_eq!(names(folder.as_ref()), ["lost+found"]);
     verify(&["--read-only", "--seed", "7"]).code(2).says("are removed at its end");
     verify(&["--quick"]).code(2).says("leave it out");
@@ -95,13 +108,16 @@ fn a_killed_verification_of_a_folder_goes_on_without_false_alarm() {
     let sandbox = Sandbox::new();
     let folder = sandbox.work().join("folder");
     fs::create_dir(&folder).unwrap();
-    let arguments = ["verify", folder.to_str().unwrap(), "--span", "64MiB", "--file-size", "8MiB", "--parts", "64"];
+    let arguments =
+        ["verify", folder.to_str().unwrap(), "--span", "64MiB", "--file-size", "8MiB", "--parts", "64"];
     let block = ["--block", "64k", "--depth", "1", "--cache", "1MiB"];
     let mut child = sandbox.start(&[&arguments[..], &block].concat());
     let begun = Instant::now();
     let run = loop {
         assert!(begun.elapsed() < Duration::from_secs(60), "it measures nothing");
-        let lines = |run: &PathBuf| fs::read_to_string(run.join("segments.jsonl")).map_or(0, |text| text.lines().count());
+        let lines = |run: &PathBuf| {
+            fs::read_to_string(run.join("segments.jsonl")).map_or(0, |text| text.lines().count())
+        };
         if let Some(run) = sandbox.runs().into_iter().find(|run| lines(run) >= 20) {
             break run;
         }
@@ -133,7 +149,8 @@ impl Wrapped {
         fs::File::create(&image).unwrap().set_len(32 << 20).unwrap();
         fs::create_dir(&folder).unwrap();
         let image = image.display();
-        let at = "$(( $4 % 33554432 )) iflag=skip_bytes,count_bytes oflag=seek_bytes count=$3 bs=64k status=none";
+        let at =
+            "$(( $4 % 33554432 )) iflag=skip_bytes,count_bytes oflag=seek_bytes count=$3 bs=64k status=none";
         let server = Command::new("nbdfuse")
             .arg(&folder)
             .args(["--command", "nbdkit", "-s", "eval", "get_size=echo 67108864", "can_write=exit 0"])
@@ -168,7 +185,8 @@ fn a_real_file_whose_upper_half_is_its_lower_half_is_found() {
     let sandbox = Sandbox::new();
     let Some(wrapped) = Wrapped::new(&sandbox) else { return };
     let file = wrapped.file();
-    let verify = ["verify", file.to_str().unwrap(), "--consent", "nbd", "--parts", "4", "--depth", "2", "--json", "-"];
+    let verify =
+        ["verify", file.to_str().unwrap(), "--consent", "nbd", "--parts", "4", "--depth", "2", "--json", "-"];
     let quick = sandbox.run(&[&verify[..], &["--quick", "--probes", "2"]].concat());
     let report = quick.code(10).json();
     assert_eq!(capacity(&report, "wraps_at_bytes"), 32 << 20);
@@ -191,7 +209,10 @@ fn what_was_left_on_a_device_is_read_again_with_its_seed() {
     verify(&["--consent", "image.bin", "--seed", "5"]).code(0);
     let kept = fs::read(&file).unwrap();
     let report = verify(&["--read-only", "--seed", "5"]).code(0).json();
-    assert_eq!((&report["bytes_written"], capacity(&report, "read_back_bytes")), (&0.into(), &(16 << 20).into()));
+    assert_eq!(
+        (&report["bytes_written"], capacity(&report, "read_back_bytes")),
+        (&0.into(), &(16 << 20).into())
+    );
     assert!(fs::read(&file).unwrap() == kept, "nothing was written");
     let mut flipped = kept;
     flipped[5_000_000] ^= 0x10;

@@ -53,8 +53,9 @@ impl Capacity {
 
 /// The divisor of all distances that the passes have shown.
 fn wrapped_in_passes(course: &Course<'_>) -> Option<u64> {
-    let reads = course.done.iter().filter(|(task, _)| {
-        matches!(task, Task::Part { op: Op::Read, .. } | Task::LookBack { .. })
-    });
+    let reads = course
+        .done
+        .iter()
+        .filter(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. } | Task::LookBack { .. }));
     super::narrowing::wraps_at(reads.map(|(_, segment)| *segment))
 }

@@ -226,7 +226,8 @@ impl Ground {
     /// The blocks at these places, all at once, each I/O kept.
     fn at(&self, name: String, op: Op, places: &[u64], pass: u32) -> Workload {
         let block = |place: &u64| Place::Forward(Region::bytes(*place..place + self.options.block));
-        let streams: Vec<Stream> = places.iter().map(|place| self.stream(op, block(place), 1, pass)).collect();
+        let streams: Vec<Stream> =
+            places.iter().map(|place| self.stream(op, block(place), 1, pass)).collect();
         let samples = streams.len() as u32;
         Workload { samples, ..Workload::new(name, Until::ops(samples.into()), streams) }
     }

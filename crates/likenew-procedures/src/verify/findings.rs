@@ -89,7 +89,10 @@ impl Found {
     /// Every range: of the passes where there were any, otherwise of what was found early.
     fn listed(&self) -> impl Iterator<Item = (Option<u32>, &Damaged)> {
         let early = self.early.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));
-        let passes = self.passes.iter().flat_map(|(pass, damage)| damage.ranges.iter().map(|range| (Some(*pass), range)));
+        let passes = self
+            .passes
+            .iter()
+            .flat_map(|(pass, damage)| damage.ranges.iter().map(|range| (Some(*pass), range)));
         early.chain(passes)
     }
 

@@ -121,7 +121,9 @@ pub(super) fn next_round(ground: &Ground, done: &[(Task, &Segment)]) -> Option<R
     }
     let now = Knowledge::of(ground, done);
     // A part of what was known last time has been asked for, unless the last round was the one that found it.
-    let asked = |wrap: u64| rounds.iter().any(|round| round.pushed_below == 0 && round.read == parts_of(wrap, ground));
+    let asked = |wrap: u64| {
+        rounds.iter().any(|round| round.pushed_below == 0 && round.read == parts_of(wrap, ground))
+    };
     let wrap = now.wraps_at.map(|wrap| (wrap, parts_of(wrap, ground)));
     if let Some((wrap, read)) = wrap
         && !read.is_empty()
@@ -141,7 +143,8 @@ pub(super) fn next_round(ground: &Ground, done: &[(Task, &Segment)]) -> Option<R
 /// Where the first block would be found again if the drive went round at a part of this.
 fn parts_of(wrap: u64, ground: &Ground) -> Vec<u64> {
     let block = ground.options.block;
-    let fits = |place: &u64| *place >= block && place.is_multiple_of(ground.step) && place + block <= ground.span;
+    let fits =
+        |place: &u64| *place >= block && place.is_multiple_of(ground.step) && place + block <= ground.span;
     let exact = PARTS.iter().filter(|part| wrap.is_multiple_of(**part)).map(|part| wrap / part);
     exact.filter(fits).collect()
 }

@@ -47,9 +47,9 @@ pub(super) fn rows(course: &Course<'_>) -> Vec<PartRow> {
     let mut rows: Vec<PartRow> = [Op::Write, Op::Read]
         .into_iter()
         .flat_map(|op| {
-            course
-                .parts_of(op)
-                .map(move |(pass, part, segment)| PartRow::new(op, pass, part, course.ground.part(part).start, segment))
+            course.parts_of(op).map(move |(pass, part, segment)| {
+                PartRow::new(op, pass, part, course.ground.part(part).start, segment)
+            })
         })
         .collect();
     rows.sort_by_key(|row| (row.pass, row.op == Op::Read, row.part));

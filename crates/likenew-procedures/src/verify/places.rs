@@ -28,7 +28,15 @@ mod tests {
     #[test]
     fn every_size_that_drives_are_made_in_is_a_place() {
         let places = doubling(512_000_000_000, 1 << 20, 512);
-        for size in [0, 1 << 20, 1 << 34, 16_000_000_000, 64_000_000_000, 256_000_000_000, 512_000_000_000 - (1 << 20)] {
+        for size in [
+            0,
+            1 << 20,
+            1 << 34,
+            16_000_000_000,
+            64_000_000_000,
+            256_000_000_000,
+            512_000_000_000 - (1 << 20),
+        ] {
             assert!(places.contains(&size), "{size}");
         }
         assert!(places.len() < 64, "{} places", places.len());

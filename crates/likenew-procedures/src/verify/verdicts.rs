@@ -30,7 +30,8 @@ pub(super) fn verdicts(
 fn problem(total: &Damage, first: Option<&Damaged>) -> Option<Verdict> {
     let first = first.filter(|_| total.bytes() > 0)?;
     let (bytes, checked) = (total.bytes(), total.checked_bytes);
-    let claim = format!("{} of the {} that were read are not what was written.", amount(bytes), amount(checked));
+    let claim =
+        format!("{} of the {} that were read are not what was written.", amount(bytes), amount(checked));
     let mut verdict = Verdict::new(claim, Standing::Holds).problem();
     for kind in Kind::ALL {
         let bytes = total.bytes_of(kind);
@@ -89,15 +90,22 @@ fn holds(course: &Course<'_>, evidence: &Evidence, capacity: &Capacity, total: &
     }
     match doubt(course, evidence, total) {
         Some(doubt) => Verdict::new(claim, Standing::Undecided).because(doubt),
-        None => Verdict::new(claim, Standing::Holds).because(format!(
-            "all of it was written before any of it was read, and every byte was compared; {} in all",
-            amount(total.checked_bytes)
-        )),
+        None => {
+            let how = if course.ground.options.read_only {
+                "all of it is still what an earlier run has written"
+            } else {
+                "all of it was written before any of it was read"
+            };
+            let compared = amount(total.checked_bytes);
+            Verdict::new(claim, Standing::Holds)
+                .because(format!("{how}, and every byte was compared; {compared} in all"))
+        }
     }
 }
 
 fn early(verdict: Verdict, course: &Course<'_>) -> Verdict {
-    let ios: u64 = course.done.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
+    let ios: u64 =
+        course.done.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
     let passed = course.reads().next().is_some();
     let stopped = course.next.is_none() && !passed;
     if stopped {
@@ -112,8 +120,11 @@ fn early(verdict: Verdict, course: &Course<'_>) -> Verdict {
 fn reads_back(course: &Course<'_>, evidence: &Evidence, total: &Damage) -> Verdict {
     let claim = "What was written is what was read.";
     if total.bytes() > 0 {
-        return Verdict::new(claim, Standing::Fails)
-            .because(format!("{} of {} are not", amount(total.bytes()), amount(total.checked_bytes)));
+        return Verdict::new(claim, Standing::Fails).because(format!(
+            "{} of {} are not",
+            amount(total.bytes()),
+            amount(total.checked_bytes)
+        ));
     }
     if total.checked_bytes == 0 {
         return Verdict::new(claim, Standing::Undecided).because("nothing was read yet");
@@ -160,8 +171,18 @@ fn unfinished(course: &Course<'_>) -> Option<String> {
 
 /// What could not be read was not compared either.
 fn unread(course: &Course<'_>) -> Option<String> {
-    let asked: u64 = course.reads().map(|(_, part, _)| { let range = course.ground.part(part); range.end - range.start }).sum();
-    let compared: u64 = course.reads().filter_map(|(_, _, segment)| segment.damage.as_ref()).map(|damage| damage.checked_bytes).sum();
+    let asked: u64 = course
+        .reads()
+        .map(|(_, part, _)| {
+            let range = course.ground.part(part);
+            range.end - range.start
+        })
+        .sum();
+    let compared: u64 = course
+        .reads()
+        .filter_map(|(_, _, segment)| segment.damage.as_ref())
+        .map(|damage| damage.checked_bytes)
+        .sum();
     (compared < asked).then(|| format!("{} could not be read", amount(asked - compared)))
 }
 

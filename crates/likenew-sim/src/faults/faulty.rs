@@ -199,7 +199,11 @@ impl Faulty {
             let bytes = self.inner.data(Slot(slot));
             let end = (io.length - left) as usize;
             let part = &mut self.data[slot as usize][end - bytes.len()..end];
-            if is_nowhere { part.fill(0) } else { part.copy_from_slice(bytes) }
+            if is_nowhere {
+                part.fill(0)
+            } else {
+                part.copy_from_slice(bytes)
+            }
             if left == 0 {
                 self.flip_bits(slot, &io);
             }

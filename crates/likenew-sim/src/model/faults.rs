@@ -19,10 +19,10 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Fau
     if let Some(real) = real_capacity_bytes {
         check_real_capacity(section, identity, real)?;
     }
-    let wrap_bytes = real_capacity_bytes.map(|real| read_wrap(section, identity, real)).transpose()?.flatten();
+    let wrap_bytes =
+        real_capacity_bytes.map(|real| read_wrap(section, identity, real)).transpose()?.flatten();
     let flipped = ranges(section, "flipped", identity)?;
-    let flipped_bits =
-        if flipped.is_empty() { 0 } else { section.count("flipped_bits", 1..=4096)? };
+    let flipped_bits = if flipped.is_empty() { 0 } else { section.count("flipped_bits", 1..=4096)? };
     let lost_write_every = section.whole_or_none("lost_write_every", 1..=u64::MAX >> 1)?;
     let unreadable = ranges(section, "unreadable", identity)?;
     let slow = ranges(section, "slow", identity)?;
@@ -59,11 +59,7 @@ fn check_real_capacity(section: &Section<'_>, identity: &Identity, real: u64) ->
     Ok(())
 }
 
-fn read_wrap(
-    section: &mut Section<'_>,
-    identity: &Identity,
-    real: u64,
-) -> Result<Option<u64>, SimError> {
+fn read_wrap(section: &mut Section<'_>, identity: &Identity, real: u64) -> Result<Option<u64>, SimError> {
     let wrap = section.whole_or_none("wrap_bytes", real..=1 << 50)?;
     let sector = u64::from(identity.sector_bytes);
     match wrap {

@@ -96,7 +96,9 @@ impl StampMemory {
                 self.runs.insert(range.end, Run { end: whole.end, holds });
             }
         }
-        while let Some((start, run)) = self.runs.range(range.clone()).next().map(|(start, run)| (*start, *run)) {
+        while let Some((start, run)) =
+            self.runs.range(range.clone()).next().map(|(start, run)| (*start, *run))
+        {
             self.runs.remove(&start);
             if run.end > range.end {
                 let holds = run.holds.after(range.end - start);
