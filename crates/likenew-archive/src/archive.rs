@@ -127,7 +127,9 @@ impl Archive {
         while record.segments.last().is_some_and(|segment| segment.stop != Stop::Reached) {
             record.segments.pop();
         }
-        run.cut_after(record.segments.len())?;
+        let kept = record.segments.len();
+        record.sights.retain(|sight| sight.after <= kept);
+        run.cut_after(kept, record.sights.len())?;
         Ok((run, record))
     }
 }

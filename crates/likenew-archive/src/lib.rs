@@ -5,6 +5,7 @@
 //!   plan.toml         what was asked
 //!   machine.json      the drive, how it is addressed, the instrument, when it began
 //!   segments.jsonl    one line for each workload that ended, made durable before the next one starts
+//!   sights.jsonl      one line for each look, where any was taken, made durable likewise
 //!   samples.parquet   every single I/O, if asked for; samples-2.parquet … after the run was resumed
 //!   verdicts.json     what was concluded; can be made again from the files above
 //! ```
@@ -16,6 +17,7 @@
 mod archive;
 mod durable;
 mod error;
+mod lines;
 mod machine;
 mod record;
 mod run;

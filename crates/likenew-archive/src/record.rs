@@ -1,18 +1,20 @@
 //! A run that is read.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use likenew_core::look::Sight;
 use likenew_core::plan::Plan;
-use likenew_core::procedure::Evidence;
+use likenew_core::procedure::{Evidence, Past, past};
 use likenew_core::segment::Segment;
 use likenew_core::verdict::Findings;
 use serde::Deserialize;
 
 use crate::error::ArchiveError;
+use crate::lines;
 use crate::machine::{Machine, check_schema};
-use crate::run::{self, MACHINE, PLAN, SEGMENTS, VERDICTS};
+use crate::run::{self, MACHINE, PLAN, SEGMENTS, SIGHTS, VERDICTS};
 
 /// What was asked, and of what.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,8 @@ pub struct Record {
     pub header: Header,
     /// What was measured, in order.
     pub segments: Vec<Segment>,
+    /// What was found out otherwise, in order.
+    pub sights: Vec<Sight>,
     /// What was concluded, if that was reached.
     pub findings: Option<Findings>,
     /// What is missing or was left out, in sentences.
@@ -70,22 +74,26 @@ impl Record {
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
         let header = Header::open(folder)?;
         let mut notes = Vec::new();
-        let segments = read_segments(folder, &mut notes)?;
+        let segments = lines::read(&folder.join(SEGMENTS), &mut notes)?;
+        let segments: Vec<Segment> = segments.ok_or_else(|| not_a_run(folder, SEGMENTS))?;
+        let mut sights: Vec<Sight> = lines::read(&folder.join(SIGHTS), &mut notes)?.unwrap_or_default();
+        // A look that was taken after a workload whose record was torn belongs to what is gone.
+        sights.retain(|sight| sight.after <= segments.len());
         let findings = read_findings(folder, &mut notes);
-        Ok(Self { path: folder.to_owned(), header, segments, findings, notes })
+        Ok(Self { path: folder.to_owned(), header, segments, sights, findings, notes })
     }
 
-    /// What a procedure is asked about. A simulated drive's books are those after the last workload.
+    /// What a procedure is asked about. A simulated drive's books are those after the last workload or look.
     pub fn evidence(&self) -> Evidence {
         let mut identity = self.header.machine.identity.clone();
-        let last = self.segments.iter().rev().find_map(|segment| segment.accounting);
-        identity.accounting = last.or(identity.accounting);
-        Evidence {
-            plan: self.header.plan.clone(),
-            identity,
-            geometry: self.header.machine.geometry.clone(),
-            segments: self.segments.clone(),
-        }
+        let books = past(&self.segments, &self.sights).filter_map(|past| match past {
+            Past::Segment(segment) => segment.accounting,
+            Past::Sight(sight) => sight.accounting,
+        });
+        identity.accounting = books.last().or(identity.accounting);
+        let (plan, geometry) = (self.header.plan.clone(), self.header.machine.geometry.clone());
+        let (segments, sights) = (self.segments.clone(), self.sights.clone());
+        Evidence { segments, sights, ..Evidence::new(plan, identity, geometry) }
     }
 
     /// Keeps what was concluded when the run was judged again.
@@ -121,31 +129,6 @@ fn read(folder: &Path, name: &'static str) -> Result<String, ArchiveError> {
 
 fn not_a_run(folder: &Path, missing: &'static str) -> ArchiveError {
     ArchiveError::NotARun { path: folder.to_owned(), missing }
-}
-
-/// Every whole line. A last line without an end is what a kill leaves, and is left out.
-fn read_segments(folder: &Path, notes: &mut Vec<String>) -> Result<Vec<Segment>, ArchiveError> {
-    let path = folder.join(SEGMENTS);
-    let file = File::open(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => not_a_run(folder, SEGMENTS),
-        _ => ArchiveError::system("read", &path)(error),
-    })?;
-    let (mut reader, mut line, mut segments) = (BufReader::new(file), Vec::new(), Vec::new());
-    for number in 1.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(ArchiveError::system("read", &path))? == 0 {
-            break;
-        }
-        if !line.ends_with(b"\n") {
-            notes.push(format!(
-                "{SEGMENTS} ends in the middle of line {number}: the run was cut off there, or is still being written; that line is left out"
-            ));
-            break;
-        }
-        let segment = serde_json::from_slice(&line);
-        segments.push(segment.map_err(|error| ArchiveError::broken(&path, Some(number), error))?);
-    }
-    Ok(segments)
 }
 
 /// Verdicts can be made again, so that damage to them keeps nobody from the evidence.

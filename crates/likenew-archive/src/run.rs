@@ -1,31 +1,33 @@
 //! A run that is being written.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::fs::{OpenOptions, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use likenew_core::look::Sight;
 use likenew_core::plan::Plan;
 use likenew_core::segment::Segment;
 use likenew_core::verdict::Findings;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::durable;
 use crate::error::ArchiveError;
+use crate::lines::{Lines, readable};
 use crate::machine::{Machine, SCHEMA, check_schema};
 use crate::sample_writer::SampleWriter;
 
 pub(crate) const PLAN: &str = "plan.toml";
 pub(crate) const MACHINE: &str = "machine.json";
 pub(crate) const SEGMENTS: &str = "segments.jsonl";
+pub(crate) const SIGHTS: &str = "sights.jsonl";
 pub(crate) const VERDICTS: &str = "verdicts.json";
 
 /// A run folder that is open for writing, by nobody else at the same time.
 #[derive(Debug)]
 pub struct Run {
     path: PathBuf,
-    segments: File,
-    torn: bool,
+    segments: Lines,
+    /// Most runs take no look and have no such file.
+    sights: Option<Lines>,
 }
 
 impl Run {
@@ -50,36 +52,24 @@ impl Run {
     }
 
     fn open_segments(path: &Path, options: &OpenOptions) -> Result<Self, ArchiveError> {
-        let file = path.join(SEGMENTS);
-        let segments = options.open(&file).map_err(ArchiveError::system("write", &file))?;
-        match segments.try_lock() {
+        let segments = Lines::open(path.join(SEGMENTS), options)?;
+        match segments.file().try_lock() {
             Err(TryLockError::WouldBlock) => return Err(ArchiveError::Busy(path.to_owned())),
             // A file system without locks can not tell; what is appended there is still right for one writer.
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
-                return Err(ArchiveError::system("lock", &file)(error));
+                return Err(ArchiveError::system("lock", &path.join(SEGMENTS))(error));
             }
             _ => {}
         }
-        Ok(Self { path: path.to_owned(), segments, torn: false })
+        let sights = path.join(SIGHTS);
+        let sights = sights.exists().then(|| Lines::open(sights, OpenOptions::new().append(true).read(true)));
+        Ok(Self { path: path.to_owned(), segments, sights: sights.transpose()? })
     }
 
-    /// Cuts off what follows so many whole lines.
-    pub(crate) fn cut_after(&self, lines: usize) -> Result<(), ArchiveError> {
-        let file = self.path.join(SEGMENTS);
-        let cut = || -> io::Result<()> {
-            let mut reader = BufReader::new(File::open(&file)?);
-            let (mut whole, mut line) = (0, Vec::new());
-            for _ in 0..lines {
-                whole += reader.read_until(b'\n', &mut line)? as u64;
-                line.clear();
-            }
-            if whole < self.segments.metadata()?.len() {
-                self.segments.set_len(whole)?;
-                self.segments.sync_all()?;
-            }
-            Ok(())
-        };
-        cut().map_err(ArchiveError::system("write", &file))
+    /// Cuts off what follows so many whole lines of segments and of sights.
+    pub(crate) fn cut_after(&self, segments: usize, sights: usize) -> Result<(), ArchiveError> {
+        self.segments.cut_after(segments)?;
+        self.sights.as_ref().map_or(Ok(()), |lines| lines.cut_after(sights))
     }
 
     /// Its folder.
@@ -92,21 +82,20 @@ impl Run {
     /// # Errors
     /// It could not be written. Then nothing of it is in the file, and what was kept before still is.
     pub fn push(&mut self, segment: &Segment) -> Result<(), ArchiveError> {
-        let path = self.path.join(SEGMENTS);
-        if self.torn {
-            return Err(ArchiveError::Torn(path));
+        self.segments.push(segment)
+    }
+
+    /// Keeps what a look found; durable when this returns.
+    ///
+    /// # Errors
+    /// As for [`Run::push`].
+    pub fn push_sight(&mut self, sight: &Sight) -> Result<(), ArchiveError> {
+        if let Some(sights) = &mut self.sights {
+            return sights.push(sight);
         }
-        let mut line = readable(segment, false)
-            .map_err(|why| ArchiveError::Unreadable { path: path.clone(), why })?
-            .into_bytes();
-        line.push(b'\n');
-        let before = self.segments.metadata().map_err(ArchiveError::system("write", &path))?.len();
-        let written = self.segments.write_all(&line).and_then(|()| self.segments.sync_data());
-        if written.is_err() {
-            // Half a line would make a later one unreadable. Shortening works on a full drive, too.
-            self.torn = self.segments.set_len(before).is_err();
-        }
-        written.map_err(ArchiveError::system("write", &path))
+        let created = Lines::open(self.path.join(SIGHTS), OpenOptions::new().append(true).create_new(true))?;
+        durable::sync_folder(&self.path)?;
+        self.sights.insert(created).push(sight)
     }
 
     /// Opens a file for the single I/Os of this run. A second one is opened beside the first when the run is resumed.
@@ -144,17 +133,6 @@ fn readable_plan(plan: &Plan) -> Result<String, String> {
     let text = toml::to_string_pretty(plan).map_err(|error| error.to_string())?;
     match toml::from_str::<Plan>(&text) {
         Ok(again) if again == *plan => Ok(text),
-        Ok(_) => Err("it reads back as something else".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// The value as JSON that is known to read back: infinities and not-a-number would turn into `null` unnoticed.
-fn readable<T: Serialize + DeserializeOwned + PartialEq>(value: &T, pretty: bool) -> Result<String, String> {
-    let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-    let text = text.map_err(|error| error.to_string())?;
-    match serde_json::from_str::<T>(&text) {
-        Ok(again) if again == *value => Ok(text),
         Ok(_) => Err("it reads back as something else".to_owned()),
         Err(error) => Err(error.to_string()),
     }

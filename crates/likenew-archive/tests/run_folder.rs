@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use likenew_archive::{Archive, ArchiveError, Run};
+use likenew_core::look::{Look, Seen, Sight};
 use likenew_core::plan::Plan;
+use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use proptest::prelude::*;
 use support::{machine, plan, segment};
@@ -28,6 +30,20 @@ fn findings(value: f64) -> Findings {
     let verdict =
         Verdict::new("it is slow", Standing::Holds).problem().estimate(value, 0.1, 1e300, "bytes/s");
     Findings { verdicts: vec![verdict], ..Findings::default() }
+}
+
+/// A look after so many workloads.
+fn sight(after: usize) -> Sight {
+    let accounting = segment(after as u64).accounting;
+    Sight {
+        look: Look::TrimPath,
+        seen: Seen::Unknown("nobody \"knows\"\n".into()),
+        after,
+        began: Nanos(after as u64),
+        ended: Nanos(after as u64 + 1),
+        after_break: false,
+        accounting,
+    }
 }
 
 fn name(path: &Path) -> &str {
@@ -101,6 +117,39 @@ fn a_killed_run_goes_on() {
     assert!(matches!(Archive::resume(&path), Err(ArchiveError::Busy(_))), "two writers");
     drop(run);
     assert_eq!(Archive::resume(&path).unwrap().1.segments.len(), 3);
+}
+
+#[test]
+fn looks_are_kept_with_their_place_and_a_torn_one_is_left_out() {
+    let (_folder, archive) = archive();
+    let mut run = run_of(&archive, 1);
+    let path = run.path().to_owned();
+    let file = path.join("sights.jsonl");
+    assert!(!file.exists(), "a run without looks has no such file");
+    run.push_sight(&sight(1)).unwrap();
+    run.push(&segment(1)).unwrap();
+    run.push_sight(&sight(2)).unwrap();
+    drop(run);
+    let record = Archive::open(&path).unwrap();
+    assert_eq!((record.segments.len(), &record.sights), (2, &vec![sight(1), sight(2)]));
+    let evidence = record.evidence();
+    assert_eq!(evidence.sights, record.sights);
+    assert_eq!(evidence.identity.accounting.unwrap().host_bytes_written, 2, "the books after the last look");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() - 5]).unwrap();
+    let (mut run, record) = Archive::resume(&path).unwrap();
+    assert_eq!((record.segments.len(), record.sights.len(), record.notes.len()), (2, 1, 1));
+    run.push_sight(&sight(2)).unwrap();
+    assert_eq!(fs::read(&file).unwrap(), whole);
+    drop(run);
+    // A look after a workload that is to be run again is to be taken again, too.
+    fs::write(
+        path.join("segments.jsonl"),
+        fs::read_to_string(path.join("segments.jsonl")).unwrap().lines().next().unwrap().to_owned() + "\n",
+    )
+    .unwrap();
+    assert_eq!(Archive::resume(&path).unwrap().1.sights, [sight(1)]);
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
 }
 
 #[test]

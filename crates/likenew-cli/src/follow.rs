@@ -1,6 +1,7 @@
-//! Follows a run: moves the progress bar, stores every segment, and every sample where that was asked for.
+//! Follows a run: moves the progress bar, stores every segment and sight, and every sample where that was asked for.
 
 use likenew_archive::{Run, SampleWriter};
+use likenew_core::look::{Look, Sight};
 use likenew_core::recorder::Recorder;
 use likenew_core::segment::Segment;
 use likenew_core::workload::Workload;
@@ -14,14 +15,17 @@ pub(crate) struct Follow<'a> {
     pub(crate) progress: Progress,
     pub(crate) archive: Option<&'a mut Run>,
     pub(crate) samples: Option<&'a SampleWriter>,
-    /// How many workloads there will be in all.
+    /// How many workloads and looks there will be in all.
     pub(crate) expected: usize,
+    /// How many there were so far …
     pub(crate) done: usize,
+    /// … and how many workloads of them.
+    pub(crate) segments: usize,
 }
 
 impl Observer for Follow<'_> {
     fn begins(&mut self, workload: &Workload) {
-        self.progress.begins(workload, self.done, self.expected);
+        self.progress.begins(&workload.name, self.done, self.expected);
     }
 
     fn stop_asked(&self) -> bool {
@@ -31,15 +35,28 @@ impl Observer for Follow<'_> {
     fn recorder(&mut self) -> Box<dyn Recorder + Send> {
         let progress = self.progress.recorder();
         match self.samples {
-            Some(samples) => Box::new((progress, samples.recorder(self.done as u32))),
+            Some(samples) => Box::new((progress, samples.recorder(self.segments as u32))),
             None => Box::new(progress),
         }
     }
 
     fn ended(&mut self, segment: &Segment) -> Result<(), String> {
-        self.done += 1;
+        (self.done, self.segments) = (self.done + 1, self.segments + 1);
         match &mut self.archive {
             Some(run) => run.push(segment).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    fn looks(&mut self, look: &Look) {
+        self.progress.begins(look.name(), self.done, self.expected);
+    }
+
+    fn looked(&mut self, sight: &Sight) -> Result<(), String> {
+        self.done += 1;
+        self.progress.wrote(sight.bytes_written());
+        match &mut self.archive {
+            Some(run) => run.push_sight(sight).map_err(|error| error.to_string()),
             None => Ok(()),
         }
     }

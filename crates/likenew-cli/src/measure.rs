@@ -6,8 +6,9 @@ use likenew_archive::{Archive, Machine, Run};
 use likenew_core::drive::{Drive, Need};
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
+use likenew_core::look::Sight;
 use likenew_core::plan::Plan;
-use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::procedure::{Evidence, Past, Procedure, Step};
 use likenew_core::recorder::Stop;
 use likenew_core::rehearsal::Rehearsal;
 use likenew_core::target::Clock;
@@ -69,8 +70,7 @@ pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure>
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
     let mut drive = aim.open(procedure.layout(), how)?;
-    let evidence =
-        Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
+    let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     check_first(&*procedure, &evidence, aim)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
     refuse_absurd(&rehearsal, &evidence)?;
@@ -113,7 +113,7 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry) -> Result<Exit, F
     }
     let found = findings.found_problem();
     // A plan may measure nothing: then what it says follows from its settings.
-    if !evidence.segments.is_empty() || matches!(end, Ok(End::Complete)) {
+    if !evidence.is_empty() || matches!(end, Ok(End::Complete)) {
         output::put(vec![document(&evidence, findings, instrument)], &how.output)?;
     }
     let exit = said(end?, found);
@@ -123,13 +123,20 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry) -> Result<Exit, F
 
 /// A report's document from evidence and what was concluded from it.
 pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Instrument) -> Document {
-    let written = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
-    let elapsed = match (evidence.segments.first(), evidence.segments.last()) {
-        (Some(first), Some(last)) => last.ended.since(first.began),
+    let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_the_drive());
+    let written = reached.map(|segment| segment.bytes(Op::Write)).sum::<u64>();
+    let written = written + evidence.sights.iter().map(Sight::bytes_written).sum::<u64>();
+    let span = |past: Past<'_>| match past {
+        Past::Segment(segment) => (segment.began, segment.ended),
+        Past::Sight(sight) => (sight.began, sight.ended),
+    };
+    let elapsed = match (evidence.past().next(), evidence.past().last()) {
+        (Some(first), Some(last)) => span(last).1.since(span(first).0),
         _ => Nanos::ZERO,
     };
     let mut identity = evidence.identity.clone();
     let breaks = evidence.segments.iter().filter(|segment| segment.after_break).count();
+    let breaks = breaks + evidence.sights.iter().filter(|sight| sight.after_break).count();
     if breaks > 0 {
         identity.caveats.push(format!(
             "the run was interrupted and gone on with later ({breaks} times): between its parts the drive had a rest, and may have been used"
@@ -140,11 +147,16 @@ pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Inst
 
 /// A plan that does not fit is refused before anything is kept or measured.
 fn check_first(procedure: &dyn Procedure, evidence: &Evidence, aim: &Aim) -> Result<(), Failure> {
-    let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? else { return Ok(()) };
-    if workload.writes() {
-        aim.refuse_writing()?;
+    match procedure.next(evidence).map_err(Failure::Usage)? {
+        Step::Run(workload) => {
+            if workload.writes() {
+                aim.refuse_writing()?;
+            }
+            workload.check(&evidence.geometry).map_err(Failure::Usage)
+        }
+        Step::Look(look) if look.writes() => aim.refuse_writing(),
+        Step::Look(_) | Step::Enough => Ok(()),
     }
-    workload.check(&evidence.geometry).map_err(Failure::Usage)
 }
 
 fn follow(
@@ -159,13 +171,14 @@ fn follow(
         Some(run) if how.samples => Some(run.samples().map_err(anyhow::Error::new)?),
         _ => None,
     };
-    let expected = evidence.segments.len() + rehearsal.workloads.len();
+    let expected = evidence.steps() + rehearsal.steps();
     let mut follow = Follow {
         progress: Progress::new(),
         archive,
         samples: samples.as_ref(),
         expected,
-        done: evidence.segments.len(),
+        done: evidence.steps(),
+        segments: evidence.segments.len(),
     };
     let end = conduct(drive, procedure, evidence, &mut follow);
     follow.progress.finish();
@@ -199,7 +212,7 @@ fn said(end: End, found_problem: bool) -> Exit {
 
 /// A plan that would never end, or not while anybody waits for it, is refused before anything is measured.
 fn refuse_absurd(rehearsal: &Rehearsal, evidence: &Evidence) -> Result<(), Failure> {
-    let Rehearsal { workloads, bytes_moved, bytes_written, elapsed, ends } = rehearsal;
+    let Rehearsal { workloads, bytes_moved, bytes_written, elapsed, ends, looks: _ } = rehearsal;
     let much = *bytes_moved / evidence.geometry.capacity.max(1) >= PASSES_MOST;
     if *ends && *elapsed <= ELAPSED_MOST && !much {
         return Ok(());

@@ -45,15 +45,20 @@ impl Progress {
         Self { bar, shared: Arc::new(shared), workloads_done: 0, workloads: 1 }
     }
 
-    /// The next workload begins; there will be so many in all.
-    pub(crate) fn begins(&mut self, workload: &Workload, done: usize, expected: usize) {
+    /// The next workload or look begins; there will be so many in all.
+    pub(crate) fn begins(&mut self, name: &str, done: usize, expected: usize) {
         self.workloads_done = done as u64;
         self.workloads = expected.max(done + 1) as u64;
         self.shared.bytes_moved.store(0, Ordering::Relaxed);
         self.shared.ios.store(0, Ordering::Relaxed);
         let written = amount(self.shared.bytes_written.load(Ordering::Relaxed));
-        self.bar.set_message(format!("{written} written  {}", workload.name));
+        self.bar.set_message(format!("{written} written  {name}"));
         self.bar.set_position(PARTS * self.workloads_done / self.workloads);
+    }
+
+    /// So much was written that no recorder saw.
+    pub(crate) fn wrote(&self, bytes: u64) {
+        self.shared.bytes_written.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A recorder that moves the bar, for one lane.

@@ -4,20 +4,26 @@
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
 //! estimates anything.
 
+pub mod access;
+pub mod busy;
+pub mod counters;
 pub mod damage;
 pub mod drive;
 pub mod fault;
 pub mod instrument;
 pub mod io;
 pub mod laws;
+pub mod look;
 pub mod memory;
 pub mod mix;
 pub mod place;
 pub mod plan;
 pub mod procedure;
+pub mod recorded;
 pub mod recorder;
 pub mod region;
 pub mod rehearsal;
+pub mod replayed;
 pub mod sample;
 pub mod segment;
 pub mod size;
@@ -25,6 +31,7 @@ pub mod stamp;
 pub mod tally;
 pub mod target;
 pub mod trace;
+pub mod trim;
 pub mod units;
 pub mod until;
 pub mod verdict;

@@ -1,6 +1,7 @@
 //! The contract of a question: what to run next, and what the evidence says.
 
 use crate::drive::Identity;
+use crate::look::{Look, Sight};
 use crate::plan::Plan;
 use crate::segment::Segment;
 use crate::target::Geometry;
@@ -25,6 +26,8 @@ pub struct Card {
 pub enum Step {
     /// Run this and ask again.
     Run(Workload),
+    /// Find this out and ask again.
+    Look(Look),
     /// There is enough to judge.
     Enough,
 }
@@ -49,6 +52,52 @@ pub struct Evidence {
     pub geometry: Geometry,
     /// What has been run so far, in order.
     pub segments: Vec<Segment>,
+    /// What has been found out so far, in order; [`Sight::after`] says after how many segments.
+    pub sights: Vec<Sight>,
+}
+
+/// Something that was done with a drive.
+#[derive(Clone, Copy, Debug)]
+pub enum Past<'a> {
+    /// A workload was run.
+    Segment(&'a Segment),
+    /// A look was taken.
+    Sight(&'a Sight),
+}
+
+impl Evidence {
+    /// Of a drive of which nothing is known yet.
+    pub fn new(plan: Plan, identity: Identity, geometry: Geometry) -> Self {
+        Self { plan, identity, geometry, segments: Vec::new(), sights: Vec::new() }
+    }
+
+    /// Whether nothing was done yet.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty() && self.sights.is_empty()
+    }
+
+    /// How much was done: workloads and looks.
+    pub fn steps(&self) -> usize {
+        self.segments.len() + self.sights.len()
+    }
+
+    /// Everything that was done, in order.
+    pub fn past(&self) -> impl Iterator<Item = Past<'_>> {
+        past(&self.segments, &self.sights)
+    }
+}
+
+/// Segments and sights in the order in which they came to be.
+pub fn past<'a>(segments: &'a [Segment], sights: &'a [Sight]) -> impl Iterator<Item = Past<'a>> {
+    let mut sights = sights.iter().peekable();
+    let mut segments = segments.iter().enumerate().peekable();
+    std::iter::from_fn(move || {
+        let run = segments.peek().map_or(usize::MAX, |(index, _)| *index);
+        match sights.next_if(|sight| sight.after <= run) {
+            Some(sight) => Some(Past::Sight(sight)),
+            None => segments.next().map(|(_, segment)| Past::Segment(segment)),
+        }
+    })
 }
 
 /// A question to a drive. Holds its settings and nothing else: what to do next and what to conclude follow from the

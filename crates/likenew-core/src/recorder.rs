@@ -43,6 +43,9 @@ pub trait Recorder {
         ControlFlow::Continue(())
     }
 
+    /// How long at least one I/O was outstanding; said once, before the end.
+    fn busy(&mut self, _busy: Nanos) {}
+
     /// The last I/O has ended, or the rest is over.
     fn end(&mut self, _at: Nanos) {}
 }
@@ -75,6 +78,11 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
         second
     }
 
+    fn busy(&mut self, busy: Nanos) {
+        self.0.busy(busy);
+        self.1.busy(busy);
+    }
+
     fn end(&mut self, at: Nanos) {
         self.0.end(at);
         self.1.end(at);
@@ -92,6 +100,10 @@ impl<R: Recorder + ?Sized> Recorder for Box<R> {
 
     fn idle(&mut self, now: Nanos) -> ControlFlow<Stop> {
         (**self).idle(now)
+    }
+
+    fn busy(&mut self, busy: Nanos) {
+        (**self).busy(busy);
     }
 
     fn end(&mut self, at: Nanos) {

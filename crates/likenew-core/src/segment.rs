@@ -4,10 +4,13 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::busy;
+use crate::counters::Counters;
 use crate::damage::Damage;
 use crate::drive::Accounting;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
+use crate::replayed::Replayed;
 use crate::sample::Sample;
 use crate::tally::{Latencies, Tally};
 use crate::target::Health;
@@ -24,6 +27,10 @@ pub struct Segment {
     pub began: Nanos,
     /// When its last I/O ended on the drive's clock.
     pub ended: Nanos,
+    /// How long at least one I/O was outstanding: exact for one lane, see [`crate::busy::of_lanes`] for several. Zero where
+    /// that was not recorded, as in what other programs measured.
+    #[serde(default)]
+    pub busy: Nanos,
     /// Why it ended.
     pub stop: Stop,
     /// One for each operation of each stream that occurred, by stream, then op.
@@ -39,6 +46,9 @@ pub struct Segment {
     /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
+    /// Of a recording: what became of its I/Os, beside what the recording says of the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
     /// Whether the run was interrupted before this and went on with it, on a clock of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_break: bool,
@@ -49,6 +59,9 @@ pub struct Segment {
     /// A simulated drive's own books after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
+    /// What the system counted at the device meanwhile, others' I/O included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counters>,
     /// What was read where stamped sectors belong; absent where nothing was to be checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
@@ -63,6 +76,13 @@ impl Segment {
     /// From the start to the end of the last I/O.
     pub fn elapsed(&self) -> Nanos {
         self.ended - self.began
+    }
+
+    /// Bytes moved while at least one I/O was outstanding, a second of that; 0 of nothing. Over all of the time where busy
+    /// time was not recorded.
+    pub fn busy_bytes_per_s(&self) -> f64 {
+        let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
+        per_second(bytes, if self.busy == Nanos::ZERO { self.elapsed() } else { self.busy })
     }
 
     /// Bytes moved by this operation, over all streams.
@@ -132,6 +152,7 @@ pub struct SegmentRecorder {
     errors_left: u64,
     began: Nanos,
     ended: Nanos,
+    busy: Nanos,
     bytes: u64,
 }
 
@@ -154,6 +175,7 @@ impl Default for SegmentRecorder {
             errors_left: ERRORS_MAX,
             began: Nanos::ZERO,
             ended: Nanos::ZERO,
+            busy: Nanos::ZERO,
             bytes: 0,
         }
     }
@@ -161,7 +183,7 @@ impl Default for SegmentRecorder {
 
 impl Recorder for SegmentRecorder {
     fn begin(&mut self, workload: &Workload, at: Nanos) {
-        self.tallies.resize_with(workload.streams.len(), Default::default);
+        self.tallies.resize_with(workload.stream_count(), Default::default);
         self.samples_max = workload.samples as usize;
         self.samples.reserve_exact(self.samples_max);
         (self.began, self.ended) = (at, at);
@@ -185,6 +207,10 @@ impl Recorder for SegmentRecorder {
             }
         }
         flow
+    }
+
+    fn busy(&mut self, busy: Nanos) {
+        self.busy = busy;
     }
 
     fn end(&mut self, at: Nanos) {
@@ -218,6 +244,7 @@ impl SegmentRecorder {
 
     /// The records of all lanes as one segment.
     pub fn join(lanes: Vec<Self>, workload: &Workload, stop: Stop) -> Segment {
+        let busy: Vec<Nanos> = lanes.iter().map(|lane| lane.busy).collect();
         let mut lanes = lanes.into_iter();
         let mut whole = lanes.next().expect("a workload has at least one lane");
         for lane in lanes {
@@ -228,6 +255,7 @@ impl SegmentRecorder {
             workload: workload.clone(),
             began: whole.began,
             ended: whole.ended,
+            busy: busy::of_lanes(&busy, whole.ended.since(whole.began)),
             stop,
             tallies: whole.tallies.into_iter().flatten().flatten().map(|tally| *tally).collect(),
             seconds: whole.seconds,
@@ -235,10 +263,12 @@ impl SegmentRecorder {
             slowest: whole.slowest.sorted(),
             refused: whole.refused,
             samples: whole.samples,
+            replayed: None,
             after_break: false,
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
             damage: None,
         }
     }

@@ -2,16 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Access;
 use crate::io::DataClass;
 use crate::mix::Mix;
 use crate::place::Place;
+use crate::recorded::Recorded;
 use crate::size::Size;
 use crate::stamp::SECTOR;
 use crate::target::Geometry;
 use crate::units::Nanos;
 use crate::until::Until;
 
-/// Streams of I/O that run side by side until a bound is reached. Without streams the drive rests.
+/// Streams of I/O that run side by side until a bound is reached, or a recording. Without either the drive rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -28,6 +30,19 @@ pub struct Workload {
     /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
+    /// Whether its I/Os go past the page cache, through it, or nowhere.
+    #[serde(default, skip_serializing_if = "Access::is_direct")]
+    pub access: Access,
+    /// It begins with nothing of our own files in the page cache: they are made durable and dropped from it, before its time
+    /// counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
+    /// It ends with a flush on every lane, whose time counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flush: bool,
+    /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -70,6 +85,19 @@ pub enum Pace {
         /// I/Os in flight at most.
         depth_max: u32,
     },
+    /// The streams of this pace take turns within one pace: which of them has the next I/O is drawn like a card from a
+    /// shuffled deck that holds `weight` cards of each. So their proportions hold whatever the drive does, and after as
+    /// many I/Os as there are cards each stream has had exactly its `weight`. All of them say the same `depth` and rate.
+    Turns {
+        /// Cards of this stream in the deck.
+        weight: u32,
+        /// I/Os of all of them in flight at most.
+        depth: u32,
+        /// Mean rate of arrivals of all of them together, as a Poisson process, per second and copy. Without one the next
+        /// I/O leaves as soon as fewer than `depth` are in flight.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        per_second: Option<f64>,
+    },
 }
 
 /// How the arrivals of an open pace are spaced.
@@ -84,11 +112,28 @@ pub enum Arrivals {
 }
 
 impl Pace {
-    /// I/Os in flight at most.
+    /// I/Os in flight at most; of streams that take turns, those of all of them.
     pub fn depth(&self) -> u32 {
         match self {
-            Self::Closed { depth } => *depth,
+            Self::Closed { depth } | Self::Turns { depth, .. } => *depth,
             Self::Open { depth_max, .. } => *depth_max,
+        }
+    }
+
+    /// What streams that take turns have in common; none of the others.
+    fn turns(&self) -> Option<(u32, Option<f64>)> {
+        match self {
+            Self::Turns { depth, per_second, .. } => Some((*depth, *per_second)),
+            Self::Closed { .. } | Self::Open { .. } => None,
+        }
+    }
+
+    /// Its own mean rate of arrivals, per second and copy.
+    fn rate(&self) -> Option<f64> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Open { per_second, .. } => Some(*per_second),
+            Self::Turns { per_second, .. } => *per_second,
         }
     }
 }
@@ -113,7 +158,18 @@ pub const SAMPLES_MAX: u32 = 65_536;
 impl Workload {
     /// Streams that run side by side until a bound is reached, on one lane, with a seed that is still to be given.
     pub fn new(name: impl Into<String>, until: Until, streams: Vec<Stream>) -> Self {
-        Self { name: name.into(), lanes: 1, until, seed: 0, samples: 0, streams }
+        Self {
+            name: name.into(),
+            lanes: 1,
+            until,
+            seed: 0,
+            samples: 0,
+            recorded: None,
+            access: Access::Direct,
+            cold: false,
+            flush: false,
+            streams,
+        }
     }
 
     /// The drive is left alone for so long.
@@ -124,6 +180,22 @@ impl Workload {
     /// Whether any stream changes what the drive holds.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.writes())
+            || self.recorded.as_ref().is_some_and(Recorded::writes)
+    }
+
+    /// Whether it leaves the drive alone.
+    pub fn is_rest(&self) -> bool {
+        self.streams.is_empty() && self.recorded.is_none()
+    }
+
+    /// Streams that its samples may have.
+    pub fn stream_count(&self) -> usize {
+        self.recorded.as_ref().map_or(self.streams.len(), Recorded::streams)
+    }
+
+    /// Whether its I/Os are meant to reach the drive, however many of them memory answers.
+    pub fn reaches_the_drive(&self) -> bool {
+        self.access != Access::Null
     }
 
     /// Whether any stream writes or reads stamped data.
@@ -139,12 +211,36 @@ impl Workload {
 
     /// I/Os in flight at most, over all streams of one lane.
     pub fn depth(&self) -> u32 {
-        self.streams.iter().map(|stream| stream.pace.depth()).sum()
+        let depth = self.depth_of_all();
+        u32::try_from(depth).expect("a workload is checked before it runs")
     }
 
-    /// The longest I/O in bytes; 0 for a rest.
+    /// Streams that take turns are in flight together.
+    fn depth_of_all(&self) -> u64 {
+        let turns = self.streams.iter().find_map(|stream| stream.pace.turns());
+        let alone = self.streams.iter().filter(|stream| stream.pace.turns().is_none());
+        alone.map(|stream| u64::from(stream.pace.depth())).sum::<u64>()
+            + turns.map_or(0, |(depth, _)| depth.into())
+            + self.recorded.as_ref().map_or(0, |recorded| recorded.depth.into())
+    }
+
+    /// The share of the I/Os that each stream has, as far as its pace says: streams that take turns by their weights; others
+    /// are taken for equals.
+    pub fn stream_shares(&self) -> Vec<f64> {
+        let weight = |stream: &Stream| match stream.pace {
+            Pace::Turns { weight, .. } => Some(f64::from(weight)),
+            Pace::Closed { .. } | Pace::Open { .. } => None,
+        };
+        let weights: Vec<f64> = self.streams.iter().filter_map(weight).collect();
+        let (turns, all) = (weights.len() as f64, self.streams.len() as f64);
+        let each = turns / weights.iter().sum::<f64>();
+        self.streams.iter().map(|stream| weight(stream).map_or(1.0, |weight| weight * each) / all).collect()
+    }
+
+    /// The longest read or write in bytes; 0 for a rest.
     pub fn length_max(&self) -> u32 {
-        self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0)
+        let streams = self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0);
+        streams.max(self.recorded.as_ref().map_or(0, |recorded| recorded.length_max as u32))
     }
 
     /// Whether it can run on a drive of this geometry.
@@ -154,12 +250,15 @@ impl Workload {
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.check_alone()
             .and_then(|()| self.check_streams(geometry))
+            .and_then(|()| self.recorded.as_ref().map_or(Ok(()), |recorded| recorded.check(geometry)))
             .map_err(|why| format!("workload \"{}\": {why}", self.name))
     }
 
     fn check_alone(&self) -> Result<(), String> {
         let Until { elapsed, ops, bytes } = self.until;
-        if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
+        if self.recorded.is_some() {
+            self.check_recorded()?;
+        } else if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
             return Err(
                 "it never ends: give until.elapsed, until.ops or until.bytes (a rest needs until.elapsed)"
                     .into(),
@@ -168,18 +267,40 @@ impl Workload {
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
             return Err("it needs at least one lane and at most 65535 streams".into());
         }
+        if self.streams.is_empty() && (self.flush || !self.access.is_direct()) {
+            return Err("a rest has no I/Os: leave out access and flush".into());
+        }
         if self.samples > SAMPLES_MAX {
             let samples = self.samples;
             return Err(format!(
                 "samples = {samples} are more than the {SAMPLES_MAX} that are kept one by one"
             ));
         }
-        let depth =
-            u64::from(self.lanes) * self.streams.iter().map(|s| u64::from(s.pace.depth())).sum::<u64>();
+        let depth = u64::from(self.lanes).saturating_mul(self.depth_of_all());
         if depth > DEPTH_LIMIT {
             return Err(format!("{depth} I/Os in flight are more than the {DEPTH_LIMIT} that are supported"));
         }
+        let mut turns = self.streams.iter().filter_map(|stream| stream.pace.turns());
+        if let Some(first) = turns.next()
+            && turns.any(|other| other != first)
+        {
+            return Err(
+                "streams that take turns share one pace: give all of them the same depth and per_second"
+                    .into(),
+            );
+        }
         self.streams.iter().try_for_each(Stream::check_alone)
+    }
+
+    /// One clock has to see when everything leaves and ends.
+    fn check_recorded(&self) -> Result<(), String> {
+        if self.lanes != 1 || !self.streams.is_empty() {
+            return Err("a recording is replayed on one lane, and without streams beside it".into());
+        }
+        if self.depth() == 0 {
+            return Err("a recording needs a depth of at least 1".into());
+        }
+        Ok(())
     }
 
     fn check_streams(&self, geometry: &Geometry) -> Result<(), String> {
@@ -200,10 +321,13 @@ impl Stream {
         if self.pace.depth() == 0 {
             return Err("a pace needs a depth of at least 1".into());
         }
-        if let Pace::Open { per_second, .. } = self.pace
+        if let Some(per_second) = self.pace.rate()
             && !(per_second > 0.0 && per_second <= 1e9)
         {
             return Err(format!("an open pace of {per_second} per second is not in 0..10⁹"));
+        }
+        if matches!(self.pace, Pace::Turns { weight: 0, .. }) {
+            return Err("a stream that takes turns needs a weight of at least 1".into());
         }
         if let Place::Zipf { theta, .. } = self.place
             && !(theta > 0.0 && theta <= 10.0)
@@ -291,6 +415,10 @@ mod tests {
             until: Until::ops(10),
             seed: 0,
             samples: 0,
+            access: Access::Direct,
+            cold: false,
+            flush: false,
+            recorded: None,
             streams: vec![Stream {
                 op: Mix::Only(Op::Read),
                 size: size.parse().unwrap(),
@@ -307,10 +435,37 @@ mod tests {
         assert_eq!(workload.check(&geometry()), Ok(()));
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
-        assert!(!text.contains("samples"), "{text}");
-        let workload = Workload { samples: 1000, ..workload };
+        for word in ["samples", "access", "cold", "flush"] {
+            assert!(!text.contains(word), "{text}");
+        }
+        let workload =
+            Workload { samples: 1000, access: Access::Buffered, cold: true, flush: true, ..workload };
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
+    }
+
+    #[test]
+    fn streams_that_take_turns_share_one_pace() {
+        let text = "name = 'turns'\nuntil.ops = 4\n".to_owned()
+            + &[1, 3].map(|weight| format!(
+                "[[stream]]\nop = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.turns = {{ weight = {weight}, depth = 2 }}\n"
+            )).concat();
+        let mut workload: Workload = toml::from_str(&text).unwrap();
+        assert_eq!(workload.check(&geometry()), Ok(()));
+        assert_eq!((workload.depth(), workload.stream_shares()), (2, vec![0.25, 0.75]));
+        let again = toml::from_str::<Workload>(&toml::to_string(&workload).unwrap()).unwrap();
+        assert_eq!(again, workload);
+        workload.streams.push(reads("4k").streams.remove(0));
+        assert_eq!(workload.depth(), 6);
+        assert!((workload.stream_shares().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let case = |pace: Pace, word: &str| {
+            let mut workload = workload.clone();
+            workload.streams[1].pace = pace;
+            assert!(workload.check(&geometry()).unwrap_err().contains(word));
+        };
+        case(Pace::Turns { weight: 3, depth: 1, per_second: None }, "share one pace");
+        case(Pace::Turns { weight: 3, depth: 2, per_second: Some(1.0) }, "share one pace");
+        case(Pace::Turns { weight: 0, depth: 2, per_second: None }, "weight");
     }
 
     #[test]
@@ -332,5 +487,10 @@ mod tests {
         case(&|w| w.streams[0].place = Place::Uniform("0..2GiB".parse().unwrap()), "beyond");
         case(&|w| w.streams[0].place = Place::Forward("0..2k".parse().unwrap()), "empty");
         case(&|w| w.streams.clear(), "rest needs");
+        let rests = |w: &mut Workload| {
+            (w.streams, w.until) = (Vec::new(), Until::elapsed(Nanos(1)));
+            w.access = Access::Buffered;
+        };
+        case(&rests, "no I/Os");
     }
 }

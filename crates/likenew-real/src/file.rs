@@ -73,5 +73,11 @@ fn drive(
         carries_data: true,
         clock: Clock::Wall,
     };
-    Ok(RealDrive::new(path, Kind::File, Single::new(fd, geometry), carrier, about))
+    Ok(RealDrive::new(
+        path,
+        Kind::File,
+        Single::new(fd, geometry, direct.flags.contains(OFlags::DIRECT)),
+        carrier,
+        about,
+    ))
 }

@@ -25,6 +25,7 @@ pub mod stable_id;
 mod block;
 #[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
 mod buffers;
+mod counter_source;
 mod device;
 mod direct;
 mod drive;

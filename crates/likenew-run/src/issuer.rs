@@ -1,18 +1,17 @@
-//! One copy of a stream while it runs: decides when the next I/O is due and what it is.
-
-use std::ops::Range;
+//! One copy of a stream while it runs, or of several that take turns: decides when the next I/O is due and what it is.
 
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::mix::Mix;
 use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{Arrivals, Pace, Stream};
+use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Exp1};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 use crate::cursor::Cursor;
+use crate::deck::Deck;
 
 /// Which copy of which stream an issuer is.
 #[derive(Clone, Copy)]
@@ -22,16 +21,23 @@ pub(crate) struct Copy {
     pub(crate) copies: u32,
 }
 
-/// Issues the I/Os of one copy of one stream.
+/// Issues the I/Os of one copy of a stream, or of the streams that take turns with it.
 pub(crate) struct Issuer {
-    pub(crate) stream: u16,
+    kinds: Vec<Kind>,
+    /// Which kind is next, where there are several.
+    deck: Deck,
+    timer: Timer,
+    in_flight: u32,
+}
+
+/// The I/Os of one copy of one stream.
+struct Kind {
+    stream: u16,
     mix: Mix,
     size: Size,
     weights: u32,
     cursor: Cursor,
-    timer: Timer,
-    pub(crate) data: DataClass,
-    in_flight: u32,
+    data: DataClass,
     random: Xoshiro256PlusPlus,
 }
 
@@ -41,26 +47,43 @@ enum Timer {
 }
 
 impl Issuer {
-    pub(crate) fn new(
-        stream: &Stream,
-        of: Copy,
-        geometry: &Geometry,
-        range: Range<u64>,
-        seed: u64,
-        began: Nanos,
-    ) -> Self {
-        let mut seeds =
-            SplitMix64::seed_from_u64(seed ^ u64::from(of.stream) << 48 ^ u64::from(of.copy) << 32);
-        Self {
-            stream: of.stream,
-            mix: stream.op,
-            size: stream.size.clone(),
-            weights: stream.size.choices().iter().map(|(_, weight)| weight).sum(),
-            cursor: Cursor::new(&stream.place, range, geometry.block, of.copy, of.copies),
-            timer: Timer::new(stream.pace, began),
-            data: stream.data,
-            in_flight: 0,
-            random: Xoshiro256PlusPlus::from_rng(&mut seeds),
+    /// Those of a lane, for the copies of streams that run there.
+    pub(crate) fn all(workload: &Workload, copies: &[Copy], geometry: &Geometry, began: Nanos) -> Vec<Self> {
+        let mut issuers: Vec<Self> = Vec::new();
+        // By copy: the issuer whose streams take turns.
+        let mut turns: Vec<(u32, usize)> = Vec::new();
+        for of in copies {
+            let stream = &workload.streams[usize::from(of.stream)];
+            let kind = Kind::new(stream, *of, geometry, workload.seed);
+            let Pace::Turns { weight, .. } = stream.pace else {
+                issuers.push(Self::new(kind, 1, stream.pace, began));
+                continue;
+            };
+            match turns.iter().find(|(copy, _)| *copy == of.copy) {
+                Some((_, index)) => issuers[*index].join(kind, weight),
+                None => {
+                    turns.push((of.copy, issuers.len()));
+                    issuers.push(Self::new(kind, weight, stream.pace, began));
+                }
+            }
+        }
+        issuers
+    }
+
+    fn new(kind: Kind, weight: u32, pace: Pace, began: Nanos) -> Self {
+        Self { kinds: vec![kind], deck: Deck::new(weight), timer: Timer::new(pace, began), in_flight: 0 }
+    }
+
+    fn join(&mut self, kind: Kind, weight: u32) {
+        self.kinds.push(kind);
+        self.deck.add(weight);
+    }
+
+    /// I/Os in flight at most.
+    pub(crate) fn depth(&self) -> u32 {
+        match self.timer {
+            Timer::Closed { depth } => depth,
+            Timer::Open { depth_max, .. } => depth_max,
         }
     }
 
@@ -85,9 +108,38 @@ impl Issuer {
         matches!(self.timer, Timer::Open { .. })
     }
 
-    /// The next I/O, and when it was due if its pace says so.
-    pub(crate) fn issue(&mut self, slot: Slot) -> (Io, Option<Nanos>) {
+    /// The stream whose turn it is, its next I/O, and when that was due if its pace says so.
+    pub(crate) fn issue(&mut self, slot: Slot) -> (u16, Io, Option<Nanos>) {
         self.in_flight += 1;
+        let turn = if self.kinds.len() == 1 { 0 } else { self.deck.draw(&mut self.kinds[0].random) };
+        let kind = &mut self.kinds[turn];
+        (kind.stream, kind.next(slot), self.timer.tick(&mut kind.random))
+    }
+
+    /// One of its I/Os has ended.
+    pub(crate) fn ended(&mut self) {
+        self.in_flight -= 1;
+    }
+}
+
+impl Kind {
+    fn new(stream: &Stream, of: Copy, geometry: &Geometry, seed: u64) -> Self {
+        let range = stream.place.region().resolve(geometry.capacity, geometry.block);
+        let range = range.expect("a workload is checked before it runs");
+        let mut seeds =
+            SplitMix64::seed_from_u64(seed ^ u64::from(of.stream) << 48 ^ u64::from(of.copy) << 32);
+        Self {
+            stream: of.stream,
+            mix: stream.op,
+            size: stream.size.clone(),
+            weights: stream.size.choices().iter().map(|(_, weight)| weight).sum(),
+            cursor: Cursor::new(&stream.place, range, geometry.block, of.copy, of.copies),
+            data: stream.data,
+            random: Xoshiro256PlusPlus::from_rng(&mut seeds),
+        }
+    }
+
+    fn next(&mut self, slot: Slot) -> Io {
         let op = match self.mix {
             Mix::Only(op) => op,
             Mix::Reads(percent) if self.random.random_range(0..100) < percent => Op::Read,
@@ -99,12 +151,7 @@ impl Issuer {
             Op::Flush => (0, 0),
             _ => self.cursor.next(length, &mut self.random),
         };
-        (Io { slot, op, offset, length, data: self.data }, self.timer.tick(&mut self.random))
-    }
-
-    /// One of its I/Os has ended.
-    pub(crate) fn ended(&mut self) {
-        self.in_flight -= 1;
+        Io { slot, op, offset, length, data: self.data }
     }
 
     fn draw_length(&mut self) -> u32 {
@@ -126,11 +173,18 @@ impl Issuer {
 impl Timer {
     fn new(pace: Pace, began: Nanos) -> Self {
         match pace {
-            Pace::Closed { depth } => Self::Closed { depth },
+            Pace::Closed { depth } | Pace::Turns { depth, per_second: None, .. } => Self::Closed { depth },
             Pace::Open { per_second, arrivals, depth_max } => {
-                Self::Open { next: began, fraction: 0.0, mean_ns: 1e9 / per_second, arrivals, depth_max }
+                Self::open(began, per_second, arrivals, depth_max)
+            }
+            Pace::Turns { depth, per_second: Some(per_second), .. } => {
+                Self::open(began, per_second, Arrivals::Poisson, depth)
             }
         }
+    }
+
+    fn open(began: Nanos, per_second: f64, arrivals: Arrivals, depth_max: u32) -> Self {
+        Self::Open { next: began, fraction: 0.0, mean_ns: 1e9 / per_second, arrivals, depth_max }
     }
 
     /// Returns when the I/O that leaves now was due, and sets when the next one is.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use likenew_core::busy::Busy;
 use likenew_core::damage::Damage;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
@@ -12,8 +13,9 @@ use likenew_core::target::{Clock, Target};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
+use crate::course::{Course, Departure};
 use crate::generator::Generator;
-use crate::issuer::{Copy, Issuer};
+use crate::issuer::Copy;
 
 /// On a wall clock a silent drive is looked at this often, so that somebody who asks to stop is heard.
 const PULSE: Nanos = Nanos::from_millis(100);
@@ -31,24 +33,27 @@ pub(crate) struct Share<'a> {
     pub(crate) lane: u32,
 }
 
-/// Runs a lane's share until it is done, and says why it ended. `halt` is common to all lanes: the first that stops for
-/// another reason than being done raises it.
-pub(crate) fn run_lane(
+/// Runs a lane's share on its course until it is done, and says why it ended. `halt` is common to all lanes: the first that
+/// stops for another reason than being done raises it.
+pub(crate) fn run_lane<C: Course>(
     target: &mut dyn Target,
     share: &Share<'_>,
+    course: impl FnOnce(&dyn Target, Nanos) -> C,
     recorder: &mut dyn Recorder,
     halt: &AtomicBool,
-) -> LaneEnd {
+) -> (LaneEnd, C) {
     let began = target.now();
     recorder.begin(share.workload, began);
-    let mut lane = LaneLoop::new(target, share, began);
+    let course = course(&*target, began);
+    let mut lane = LaneLoop::new(target, share, course, began);
     let fault = lane.run(recorder, halt).err();
     let (stop, now, damage) = (lane.stop.unwrap_or(Stop::Reached), lane.now, lane.damage);
+    recorder.busy(lane.busy.total());
     if fault.is_some() || stop != Stop::Reached {
         halt.store(true, Ordering::Relaxed);
     }
     recorder.end(now);
-    LaneEnd { stop, fault, damage }
+    (LaneEnd { stop, fault, damage }, lane.course)
 }
 
 /// How a lane came to its end, and what it found where stamps were to be checked.
@@ -58,9 +63,9 @@ pub(crate) struct LaneEnd {
     pub(crate) damage: Option<Damage>,
 }
 
-struct LaneLoop<'a> {
+struct LaneLoop<'a, C> {
     target: &'a mut dyn Target,
-    issuers: Vec<Issuer>,
+    course: C,
     generator: Generator,
     /// What is in flight, by slot.
     flights: Vec<Flight>,
@@ -68,14 +73,17 @@ struct LaneLoop<'a> {
     batch: Vec<Io>,
     ended: Vec<Completion>,
     samples: Vec<Sample>,
+    busy: Busy,
     ops_left: u64,
     bytes_left: u64,
     deadline: Nanos,
     /// The last time that was seen on the target's clock.
     now: Nanos,
     stop: Option<Stop>,
-    open_pace: bool,
     fills_buffers: bool,
+    flushes: bool,
+    /// What the bytes of each stream are like.
+    data: Vec<DataClass>,
     /// Of the reads of stamped streams, if there are any.
     damage: Option<Damage>,
     pulse: Nanos,
@@ -83,14 +91,15 @@ struct LaneLoop<'a> {
 
 #[derive(Clone, Copy)]
 struct Flight {
-    issuer: usize,
+    /// What the course calls it.
+    of: usize,
     sample: Sample,
     /// Whether the pace said when it was due.
     due_is_known: bool,
 }
 
 const NO_FLIGHT: Flight = Flight {
-    issuer: usize::MAX,
+    of: usize::MAX,
     sample: Sample {
         stream: 0,
         op: Op::Read,
@@ -104,37 +113,28 @@ const NO_FLIGHT: Flight = Flight {
     due_is_known: false,
 };
 
-impl<'a> LaneLoop<'a> {
-    fn new(target: &'a mut dyn Target, share: &Share<'_>, began: Nanos) -> Self {
+impl<'a, C: Course> LaneLoop<'a, C> {
+    fn new(target: &'a mut dyn Target, share: &Share<'_>, course: C, began: Nanos) -> Self {
         let geometry = target.geometry().clone();
         let workload = share.workload;
-        let issuers: Vec<Issuer> = share
-            .copies
-            .iter()
-            .map(|of| {
-                let stream = &workload.streams[usize::from(of.stream)];
-                let range = stream.place.region().resolve(geometry.capacity, geometry.block);
-                let range = range.expect("a workload is checked before it runs");
-                Issuer::new(stream, *of, &geometry, range, workload.seed, began)
-            })
-            .collect();
-        let depth: u32 =
-            share.copies.iter().map(|of| workload.streams[usize::from(of.stream)].pace.depth()).sum();
+        let depth = course.depth();
         Self {
-            open_pace: issuers.iter().any(Issuer::is_open),
-            issuers,
+            course,
             generator: Generator::new(workload.seed.wrapping_add(u64::from(share.lane) << 32)),
             flights: vec![NO_FLIGHT; depth as usize],
             free: (0..depth).rev().map(Slot).collect(),
             batch: Vec::with_capacity(depth as usize),
             ended: Vec::with_capacity(depth as usize),
             samples: Vec::with_capacity(depth as usize),
+            busy: Busy::new(depth),
             ops_left: share.ops,
             bytes_left: share.bytes,
             deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
             now: began,
             stop: None,
             fills_buffers: geometry.carries_data || workload.is_stamped(),
+            flushes: workload.flush,
+            data: workload.streams.iter().map(|stream| stream.data).collect(),
             damage: workload.checks_stamps().then(Damage::default),
             pulse: if geometry.clock == Clock::Wall { PULSE } else { Nanos::NEVER },
             target,
@@ -146,7 +146,7 @@ impl<'a> LaneLoop<'a> {
             self.issue()?;
             let idle = self.free.len() == self.flights.len();
             if idle && self.is_over() {
-                return Ok(());
+                return self.flush(recorder);
             }
             self.target.wait(self.next_event(), &mut self.ended)?;
             let flow = self.record(recorder);
@@ -158,20 +158,42 @@ impl<'a> LaneLoop<'a> {
         }
     }
 
+    /// Makes everything durable at the end, if the workload came to its end and asks for that.
+    #[cold]
+    fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), Fault> {
+        let asked = self.flushes && self.stop.is_none();
+        let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
+        let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+        let sent = self.target.submit(&[flush])?;
+        while self.ended.is_empty() {
+            self.target.wait(self.target.now() + self.pulse, &mut self.ended)?;
+        }
+        let ended = self.ended.pop().expect("the only I/O in flight has ended");
+        self.now = ended.at;
+        let Completion { at: done, outcome, .. } = ended;
+        let sample = Sample { op: Op::Flush, outcome, due: sent, sent, done, ..NO_FLIGHT.sample };
+        if let ControlFlow::Break(stop) = recorder.record(&[sample]) {
+            self.stop = Some(stop);
+        }
+        Ok(())
+    }
+
     /// Hands over everything that is due.
     fn issue(&mut self) -> Result<(), Fault> {
-        if self.open_pace {
+        if self.course.is_timed() {
             self.now = self.target.now();
         }
-        for index in 0..self.issuers.len() {
-            while !self.is_over() && self.issuers[index].ready(self.now) {
-                self.issue_one(index);
-            }
+        while !self.is_over()
+            && let Some(of) = self.course.ready(self.now)?
+        {
+            self.issue_one(of);
         }
         if self.batch.is_empty() {
             return Ok(());
         }
         let sent = self.target.submit(&self.batch)?;
+        self.course.sent(sent);
+        self.busy.sent(sent, self.batch.len() as u32);
         for io in &self.batch {
             let flight = &mut self.flights[io.slot.index()];
             flight.sample.sent = sent;
@@ -183,34 +205,36 @@ impl<'a> LaneLoop<'a> {
         Ok(())
     }
 
-    fn issue_one(&mut self, index: usize) {
-        let issuer = &mut self.issuers[index];
+    fn issue_one(&mut self, of: usize) {
         let slot = self.free.pop().expect("there are as many slots as I/Os that may be in flight");
-        let (io, due) = issuer.issue(slot);
+        let Departure { io, stream, due } = self.course.issue(of, slot);
         if io.op == Op::Write && self.fills_buffers {
             self.generator.fill(&mut self.target.buffer(slot)[..io.length as usize], io.data, io.offset);
         }
         self.ops_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(io.length));
         let flight = &mut self.flights[slot.index()];
-        flight.issuer = index;
+        flight.of = of;
         flight.due_is_known = due.is_some();
         let sample = &mut flight.sample;
-        (sample.stream, sample.op, sample.length, sample.offset) =
-            (issuer.stream, io.op, io.length, io.offset);
+        (sample.stream, sample.op, sample.length, sample.offset) = (stream, io.op, io.length, io.offset);
         sample.due = due.unwrap_or(Nanos::ZERO);
         self.batch.push(io);
     }
 
     /// Whether nothing more is to be issued.
     fn is_over(&self) -> bool {
-        self.stop.is_some() || self.ops_left == 0 || self.bytes_left == 0 || self.now >= self.deadline
+        self.stop.is_some()
+            || self.ops_left == 0
+            || self.bytes_left == 0
+            || self.now >= self.deadline
+            || self.course.is_done()
     }
 
     /// Until when the target may be left alone.
     fn next_event(&self) -> Nanos {
-        let due = if self.open_pace && !self.is_over() {
-            self.issuers.iter().map(Issuer::next_due).min().unwrap_or(Nanos::NEVER)
+        let due = if self.course.is_timed() && !self.is_over() {
+            self.course.next_due(self.now)
         } else {
             Nanos::NEVER
         };
@@ -226,13 +250,14 @@ impl<'a> LaneLoop<'a> {
         }
         for completion in self.ended.drain(..) {
             let flight = &mut self.flights[completion.slot.index()];
-            self.issuers[flight.issuer].ended();
             flight.sample.done = completion.at;
             flight.sample.outcome = completion.outcome;
+            self.course.ended(flight.of, &flight.sample);
             self.now = completion.at;
+            self.busy.ended(completion.at);
             self.samples.push(flight.sample);
             if let Some(damage) = &mut self.damage
-                && let DataClass::Stamped(stamp) = self.issuers[flight.issuer].data
+                && let DataClass::Stamped(stamp) = self.data[usize::from(flight.sample.stream)]
                 && flight.sample.op == Op::Read
             {
                 let read = &self.target.buffer(completion.slot)[..flight.sample.bytes() as usize];

@@ -5,9 +5,12 @@
 
 pub mod calibrate;
 pub mod conduct;
+mod course;
 mod cursor;
+mod deck;
 pub mod generator;
 mod issuer;
 mod lane;
+mod replay;
 pub mod restore;
 pub mod run;

@@ -9,8 +9,11 @@ use std::ops::Range;
 use likenew_core::drive::{Drive, Kind};
 use likenew_core::fault::Fault;
 use likenew_core::io::{DataClass, Op};
+use likenew_core::look::{Look, Sight};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
+use likenew_core::procedure::{Past, past};
+use likenew_core::recorded::{Recorded, ReplayPace};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -18,14 +21,15 @@ use likenew_core::target::{Clock, Geometry};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use crate::run::{Ran, RunError, run};
+use crate::conduct::sight;
+use crate::run::{Ran, RunError, TraceOpener, run_with};
 
 /// Why a drive could not be brought back.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// A simulated drive did not do again what it had done.
     #[error(
-        "workload {number} (\"{name}\") did not come out as it was recorded, so this is not the drive that was measured: its file, or this \
+        "step {number} (\"{name}\") did not come out as it was recorded, so this is not the drive that was measured: its file, or this \
          version of likenew, is another one; start a new run"
     )]
     Otherwise {
@@ -47,47 +51,107 @@ pub enum RestoreError {
     Stopped(Stop),
 }
 
-/// What it takes to bring a drive back.
-pub fn workloads(kind: Kind, geometry: &Geometry, segments: &[Segment]) -> Vec<Workload> {
-    if geometry.clock == Clock::Virtual {
-        return segments.iter().map(|segment| segment.workload.clone()).collect();
-    }
-    if kind == Kind::Folder { rewrites(geometry, segments) } else { Vec::new() }
+/// One thing to do on the way back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Again {
+    /// A workload to run.
+    Run(Workload),
+    /// A look to take.
+    Look(Look),
 }
 
-/// Brings a drive that was just opened back to where it was after `segments`.
+/// What it takes to bring a drive back.
+pub fn way_back(kind: Kind, geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<Again> {
+    if geometry.clock == Clock::Virtual {
+        let again = |past| match past {
+            Past::Segment(segment) => Again::Run(segment.workload.clone()),
+            Past::Sight(sight) => Again::Look(sight.look.clone()),
+        };
+        return past(segments, sights).map(again).collect();
+    }
+    let rewrites = if kind == Kind::Folder { rewrites(geometry, segments, sights) } else { Vec::new() };
+    rewrites.into_iter().map(Again::Run).collect()
+}
+
+/// Brings a drive that was just opened back to where it was after `segments` and `sights`. `begins` is told of each step, how many
+/// were done, and how many there are.
 ///
 /// # Errors
 /// It could not be done, or a simulated drive turned out to be another one.
 pub fn restore(
     drive: &mut dyn Drive,
     segments: &[Segment],
-    mut begins: impl FnMut(&Workload, usize, usize),
+    sights: &[Sight],
+    mut begins: impl FnMut(&Again, usize, usize),
+    traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<(), RestoreError> {
     let geometry = drive.geometry();
-    let workloads = workloads(drive.identity().kind, &geometry, segments);
-    for (index, workload) in workloads.iter().enumerate() {
-        begins(workload, index, workloads.len());
-        let Ran { segment, fault } = run(drive, workload, recorder)?;
-        if let Some(fault) = fault {
-            return Err(fault.into());
-        }
-        if segment.stop != Stop::Reached {
-            return Err(RestoreError::Stopped(segment.stop));
-        }
-        if geometry.clock == Clock::Virtual && segment != segments[index] {
-            return Err(RestoreError::Otherwise { number: index + 1, name: workload.name.clone() });
+    let way = way_back(drive.identity().kind, &geometry, segments, sights);
+    // Only a simulated drive does the same again; elsewhere the way back is another one.
+    let is_virtual = geometry.clock == Clock::Virtual;
+    let mut recorded = past(segments, sights);
+    for (index, again) in way.iter().enumerate() {
+        begins(again, index, way.len());
+        let recorded = recorded.next().filter(|_| is_virtual);
+        let (same, name) = match again {
+            Again::Run(workload) => {
+                (run_again(drive, workload, recorded, traces, recorder)?, &*workload.name)
+            }
+            Again::Look(look) => (look_again(drive, look, recorded)?, look.name()),
+        };
+        if !same {
+            return Err(RestoreError::Otherwise { number: index + 1, name: name.to_owned() });
         }
     }
-    drive.go_on_at(segments.last().map_or_else(Default::default, |segment| segment.ended));
+    let ended = segments.last().map(|segment| segment.ended).into_iter();
+    drive.go_on_at(ended.chain(sights.last().map(|sight| sight.ended)).max().unwrap_or_default());
     Ok(())
 }
 
+/// Whether a simulated drive did again what it had done. What was recorded before anybody counted has no counts.
+fn is_as_recorded(again: Segment, recorded: &Segment) -> bool {
+    let counted = recorded.counted.and(again.counted);
+    Segment { counted, ..again } == *recorded
+}
+
+/// Whether it came out as it was recorded, if that was asked.
+fn run_again(
+    drive: &mut dyn Drive,
+    workload: &Workload,
+    recorded: Option<Past<'_>>,
+    traces: &mut TraceOpener<'_>,
+    recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
+) -> Result<bool, RestoreError> {
+    let Ran { segment, fault } = run_with(drive, workload, traces, recorder)?;
+    if let Some(fault) = fault {
+        return Err(fault.into());
+    }
+    if segment.stop != Stop::Reached {
+        return Err(RestoreError::Stopped(segment.stop));
+    }
+    Ok(recorded.is_none_or(|past| matches!(past, Past::Segment(before) if is_as_recorded(segment, before))))
+}
+
+fn look_again(drive: &mut dyn Drive, look: &Look, recorded: Option<Past<'_>>) -> Result<bool, RestoreError> {
+    let Some(Past::Sight(before)) = recorded else { return Ok(recorded.is_none()) };
+    Ok(sight(drive, look.clone(), before.after)? == *before)
+}
+
 /// Writes again, in order of addresses, what was written and not trimmed.
-fn rewrites(geometry: &Geometry, segments: &[Segment]) -> Vec<Workload> {
+fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<Workload> {
     let mut held = Held::default();
-    for segment in segments {
+    for past in past(segments, sights) {
+        let segment = match past {
+            Past::Segment(segment) if segment.workload.reaches_the_drive() => segment,
+            Past::Segment(_) => continue,
+            Past::Sight(sight) => {
+                if let Look::Release { offset, bytes, .. } = sight.look {
+                    held.put(offset..offset + bytes, None);
+                }
+                continue;
+            }
+        };
         for (index, stream) in segment.workload.streams.iter().enumerate() {
             let bytes = |op| {
                 let of = segment
@@ -114,7 +178,23 @@ fn rewrites(geometry: &Geometry, segments: &[Segment]) -> Vec<Workload> {
             }
         }
     }
-    held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect()
+    let mut workloads: Vec<Workload> =
+        held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
+    // What a recording has written lies within what it touches, and so does what was written for it beforehand.
+    let mut touched: Vec<&Recorded> = Vec::new();
+    for recorded in segments.iter().filter_map(|segment| segment.workload.recorded.as_ref()) {
+        if !touched.iter().any(|known| known.digest == recorded.digest && known.region == recorded.region) {
+            touched.push(recorded);
+            workloads.push(touch(recorded));
+        }
+    }
+    workloads
+}
+
+fn touch(recorded: &Recorded) -> Workload {
+    let recorded = Recorded { pace: ReplayPace::Prepare, ..recorded.clone() };
+    let name = "writing again what the recording touches";
+    Workload { recorded: Some(recorded), ..Workload::new(name, Until::default(), Vec::new()) }
 }
 
 fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload {

@@ -6,15 +6,26 @@ use std::sync::atomic::AtomicBool;
 use likenew_core::damage::Damage;
 use likenew_core::drive::{Drive, Lane, Need};
 use likenew_core::fault::Fault;
+use likenew_core::recorded::{Recorded, ReplayPace};
 use likenew_core::recorder::{Recorder, Stop};
+use likenew_core::replayed::Replayed;
 use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::target::{Geometry, Target};
+use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 
+use crate::course::Streams;
 use crate::issuer::Copy;
 use crate::lane::{LaneEnd, Share, run_lane};
+use crate::replay::{Preparation, Recording};
 
 /// Makes one more recorder for every lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
+
+/// Opens the recording that a workload names, at its start.
+///
+/// It answers with a sentence where that can not be read, or is not the recording that is meant.
+pub type TraceOpener<'a> = dyn FnMut(&Recorded) -> Result<Box<dyn TraceSource>, String> + 'a;
 
 /// What came of a workload: the record of what was measured, and what ended it early, if the lab failed.
 #[derive(Debug)]
@@ -34,9 +45,12 @@ pub enum RunError {
     /// The drive could not be opened for it.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// Its recording can not be read, or is another one.
+    #[error("{0}")]
+    Recording(String),
 }
 
-/// Runs `workload` on `drive`.
+/// Runs a workload of streams on `drive`.
 ///
 /// # Errors
 /// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of [`Ran`].
@@ -45,21 +59,44 @@ pub fn run(
     workload: &Workload,
     recorders: &mut RecorderMaker<'_>,
 ) -> Result<Ran, RunError> {
+    let mut none = |recorded: &Recorded| Err(format!("the recording {} is not at hand here", recorded.trace));
+    run_with(drive, workload, &mut none, recorders)
+}
+
+/// Runs any workload on `drive`; `traces` opens its recording, if it names one.
+///
+/// # Errors
+/// As [`run`]; the recording can not be opened, or not be read to its end where that is needed beforehand.
+pub fn run_with(
+    drive: &mut dyn Drive,
+    workload: &Workload,
+    traces: &mut TraceOpener<'_>,
+    recorders: &mut RecorderMaker<'_>,
+) -> Result<Ran, RunError> {
     workload.check(&drive.geometry()).map_err(RunError::Unfit)?;
     let count = workload.lanes.min(drive.lanes_max()).max(1);
     let shares = shares(workload, count);
     let depth = shares.iter().map(|share| share.copies.len()).max().unwrap_or(0) as u32;
     let depth = if workload.streams.is_empty() {
-        0
+        workload.depth()
     } else {
         depth / workload.streams.len() as u32 * workload.depth()
     };
+    let course = Replay::of(workload, traces, &drive.geometry())?;
+    drive.reach(workload.access, workload.cold)?;
+    let counted_before = drive.counters();
     let mut lanes = drive.lanes(&Need { lanes: count, depth, length_max: workload.length_max() })?;
     assert_eq!(lanes.len(), count as usize, "a drive opens as many lanes as it was asked for");
 
     let health_before = lanes[0].health();
     let extra: Vec<_> = lanes.iter().map(|_| recorders()).collect();
-    let ends = run_lanes(&mut lanes, &shares, extra);
+    let (ends, replayed) = match course {
+        None => (run_lanes(&mut lanes, &shares, extra), None),
+        Some(course) => {
+            let (end, replayed) = course.run(&mut *lanes[0], &shares[0], extra);
+            (vec![end], replayed)
+        }
+    };
     let health_after = lanes[0].health();
     drop(lanes);
 
@@ -67,11 +104,65 @@ pub fn run(
     ran.segment.health_before = health_before;
     ran.segment.health_after = health_after;
     ran.segment.accounting = drive.accounting();
+    // The lanes are gone, so everything that was in flight has been counted.
+    ran.segment.counted = counted_before.and_then(|before| Some(drive.counters()?.since(&before)));
+    ran.segment.replayed = replayed;
     Ok(ran)
 }
 
 /// What a lane has recorded, and how it ended.
 type Ended = (SegmentRecorder, LaneEnd);
+
+/// A recording on its way to a lane.
+enum Replay {
+    /// Its I/Os.
+    Ios(Box<Recording>),
+    /// What they touch.
+    Touched(Preparation),
+}
+
+impl Replay {
+    /// The course of a workload that has a recording.
+    fn of(
+        workload: &Workload,
+        traces: &mut TraceOpener<'_>,
+        geometry: &Geometry,
+    ) -> Result<Option<Self>, RunError> {
+        let Some(recorded) = &workload.recorded else { return Ok(None) };
+        let source = traces(recorded).map_err(RunError::Recording)?;
+        Ok(Some(if recorded.pace == ReplayPace::Prepare {
+            Self::Touched(Preparation::new(recorded, source, geometry).map_err(RunError::Recording)?)
+        } else {
+            Self::Ios(Box::new(Recording::new(recorded, source, geometry)))
+        }))
+    }
+
+    fn run(
+        self,
+        lane: &mut dyn Target,
+        share: &Share<'_>,
+        extra: Vec<Box<dyn Recorder + Send>>,
+    ) -> (Ended, Option<Replayed>) {
+        let extra = extra.into_iter().next().expect("there is a recorder for each lane");
+        let mut recorders = (SegmentRecorder::default(), extra);
+        let halt = AtomicBool::new(false);
+        let (end, replayed) = match self {
+            Self::Touched(course) => {
+                let (end, _) = run_lane(lane, share, |_, _| course, &mut recorders, &halt);
+                (end, None)
+            }
+            Self::Ios(mut course) => {
+                let begin = |_: &dyn Target, began| {
+                    course.begin(began);
+                    *course
+                };
+                let (end, course) = run_lane(lane, share, begin, &mut recorders, &halt);
+                (end, Some(course.replayed()))
+            }
+        };
+        ((recorders.0, end), replayed)
+    }
+}
 
 /// One lane runs on the caller's thread; more run on threads of their own that start together.
 fn run_lanes(
@@ -85,7 +176,8 @@ fn run_lanes(
     let one = move |lane: &mut Lane<'_>, share: &Share<'_>, extra| {
         let mut recorders = (SegmentRecorder::default(), extra);
         start.wait();
-        let end = run_lane(&mut **lane, share, &mut recorders, halt);
+        let course = |target: &dyn Target, began| Streams::new(share, target.geometry(), began);
+        let (end, _) = run_lane(&mut **lane, share, course, &mut recorders, halt);
         (recorders.0, end)
     };
     let work = lanes.iter_mut().zip(shares).zip(extra);

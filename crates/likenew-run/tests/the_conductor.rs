@@ -69,7 +69,7 @@ impl Observer for Watch {
 fn evidence(drive: &Memory) -> Evidence {
     let plan =
         Plan { schema: 1, procedure: "five".into(), target: None, seed: 7, options: toml::Table::new() };
-    Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() }
+    Evidence::new(plan, drive.identity(), drive.geometry())
 }
 
 fn memory() -> Memory {

@@ -173,3 +173,63 @@ fn who_asks_to_stop_is_heard_and_what_was_in_flight_is_recorded() {
     assert_eq!(ran.segment.stop, Stop::Interrupted);
     assert_eq!(ran.segment.total().ios, 107);
 }
+
+#[test]
+fn busy_time_is_the_time_in_which_anything_was_outstanding() {
+    // 5 000 I/Os of 10 µs each, 20 µs apart, leave the drive idle half of the time.
+    let calm = workload(
+        "until = { elapsed = '100ms' }\n[[stream]]\nop = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.open = { per_second = 50000.0, depth_max = 4 }",
+    );
+    let segment = run_quietly(drive(1), &calm);
+    assert_eq!((segment.busy, segment.total().ios), (Nanos::from_millis(50), 5_000));
+    assert!((segment.busy_bytes_per_s() / (4096.0 / 10e-6) - 1.0).abs() < 1e-9);
+    // A closed pace leaves it no rest.
+    let segment = run_quietly(drive(4), &reads("ops = 4000", 8));
+    assert_eq!(segment.busy, segment.elapsed());
+    assert_eq!(run_quietly(drive(1), &workload("until = { elapsed = '1s' }")).busy, Nanos::ZERO);
+}
+
+#[test]
+fn busy_time_agrees_with_the_samples() {
+    for depth in [1, 2, 7] {
+        let poisson = workload(&format!(
+            "samples = 3000\nuntil = {{ ops = 3000 }}\n[[stream]]\nop = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.open = {{ per_second = 40000.0, arrivals = 'poisson', depth_max = {depth} }}"
+        ));
+        let segment = run_quietly(drive(3), &poisson);
+        let mut spans: Vec<(u64, u64)> = segment.samples.iter().map(|of| (of.sent.0, of.done.0)).collect();
+        assert_eq!(spans.len(), 3000);
+        spans.sort_unstable();
+        let (mut union, mut until) = (0, 0);
+        for (sent, done) in spans {
+            union += done.saturating_sub(sent.max(until));
+            until = until.max(done);
+        }
+        assert_eq!(segment.busy, Nanos(union), "depth {depth}");
+        assert!(segment.busy < segment.elapsed());
+    }
+}
+
+#[test]
+fn streams_that_take_turns_keep_their_proportions_to_the_last_io() {
+    let stream = |op: &str, weight: u32, more: &str| {
+        format!(
+            "[[stream]]\nop = '{op}'\nsize = '4k'\nplace.uniform = 'whole'\npace.turns = {{ weight = {weight}, depth = 4{more} }}\n"
+        )
+    };
+    for more in ["", ", per_second = 100000.0"] {
+        for lanes in [1, 3] {
+            let text = format!("lanes = {lanes}\nuntil = {{ ops = {} }}\n", 1000 * lanes)
+                + &stream("read", 970, more)
+                + &stream("write", 29, more)
+                + &stream("write", 1, more);
+            let segment = run_quietly(drive(2), &workload(&text));
+            let ios: Vec<u64> = segment.tallies.iter().map(|tally| tally.ios).collect();
+            assert_eq!(ios, [970 * lanes, 29 * lanes, lanes], "lanes {lanes}{more}");
+            assert_eq!(segment.errors(), 0);
+        }
+    }
+    // All of them together keep four in flight: four servers of 10 µs do 400 000 a second, and no more wait.
+    let text = format!("until = {{ ops = 1000 }}\n{}{}", stream("read", 1, ""), stream("write", 1, ""));
+    let segment = run_quietly(drive(4), &workload(&text));
+    assert_eq!((segment.iops(), segment.total().latency_ns_mean()), (400_000.0, 10_000.0));
+}

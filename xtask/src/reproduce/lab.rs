@@ -124,8 +124,7 @@ pub(super) fn measure_streams(
 pub(super) fn ask(drive: &mut SimDrive, procedure: &str, options: toml::Table) -> anyhow::Result<Findings> {
     let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed: 1, options };
     let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
-    let mut evidence =
-        Evidence { plan, identity: drive.identity(), geometry: drive.geometry(), segments: Vec::new() };
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     match conduct(drive, &*procedure, &mut evidence, &mut Nobody)? {
         End::Complete => Ok(procedure.judge(&evidence)),
         end => anyhow::bail!("{} ended early: {end:?}", evidence.plan.procedure),

@@ -70,7 +70,7 @@ fn evidence(command: &ImportFio, imported: likenew_fio::Import) -> Result<Eviden
         Some(path) => Plan { target, ..read_plan(path)? },
         None => Plan { schema: 1, procedure: "run".into(), target, seed: 0, options: options(&segments) },
     };
-    let mut evidence = Evidence { plan, identity, geometry, segments: Vec::new() };
+    let mut evidence = Evidence::new(plan, identity, geometry);
     if command.plan.is_some() {
         follow(&mut evidence, segments)?;
     } else {

@@ -6,7 +6,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::rehearsal::Rehearsal;
 use likenew_procedures::all::from_plan;
-use likenew_run::restore::{RestoreError, restore};
+use likenew_run::restore::{Again, RestoreError, restore};
 
 use crate::aim::Aim;
 use crate::arguments::Resume;
@@ -21,7 +21,7 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
     let (evidence, instrument) = (record.evidence(), record.header.machine.instrument);
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
-    if rehearsal.workloads.is_empty() {
+    if rehearsal.steps() == 0 {
         let path = command.run.display();
         return Err(Failure::Usage(format!(
             "{path} had come to its end, so there is nothing to go on with; likenew judge {path} judges it again"
@@ -72,12 +72,31 @@ fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<(), Failure> {
 /// Until then nothing is measured, so that somebody who stops it loses nothing. An exit, if somebody did.
 fn bring_back(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>, Failure> {
     anstream::eprintln!(
-        "Going on after {} workloads; the drive is brought back to where it was then.",
-        evidence.segments.len()
+        "Going on after {} workloads{}; the drive is brought back to where it was then.",
+        evidence.segments.len(),
+        if evidence.sights.is_empty() {
+            String::new()
+        } else {
+            format!(" and {} looks", evidence.sights.len())
+        }
     );
     let progress = std::cell::RefCell::new(Progress::new());
-    let begins = |workload: &_, done, all| progress.borrow_mut().begins(workload, done, all);
-    let restored = restore(drive, &evidence.segments, begins, &mut || Box::new(progress.borrow().recorder()));
+    let begins = |again: &Again, done, all| {
+        let name = match again {
+            Again::Run(workload) => &*workload.name,
+            Again::Look(look) => look.name(),
+        };
+        progress.borrow_mut().begins(name, done, all);
+    };
+    let Evidence { segments, sights, .. } = evidence;
+    let restored = restore(
+        drive,
+        segments,
+        sights,
+        begins,
+        &mut |recorded| Err(format!("the recording {} is not at hand", recorded.trace)),
+        &mut || Box::new(progress.borrow().recorder()),
+    );
     progress.borrow().finish();
     match restored {
         Ok(()) => Ok(None),

@@ -36,7 +36,7 @@ pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
     };
     let plan =
         Plan { schema: 1, procedure: "played".into(), target: None, seed: 0, options: toml::Table::new() };
-    Evidence { plan, identity, geometry, segments: Vec::new() }
+    Evidence::new(plan, identity, geometry)
 }
 
 /// How one workload goes: bytes a second, and a pause before its middle I/O.

@@ -9,6 +9,11 @@ use crate::export::ExportError;
 
 impl Section {
     pub(super) fn pace(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+        if matches!(stream.pace, Pace::Turns { .. }) {
+            let missing =
+                "its streams take turns in exact proportions, and jobs of fio run each at its own pace";
+            return Err(unsayable(workload, missing));
+        }
         self.set("iodepth", stream.pace.depth());
         let Pace::Open { per_second, arrivals, .. } = stream.pace else { return Ok(()) };
         self.comment(

@@ -1,0 +1,116 @@
+//! A file of one JSON value a line, each durable before the next is begun: what survives a kill at any moment.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::ArchiveError;
+
+/// A file of lines that is being written.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    path: PathBuf,
+    file: File,
+    torn: bool,
+}
+
+impl Lines {
+    /// Opens `path` as `options` say.
+    pub(crate) fn open(path: PathBuf, options: &OpenOptions) -> Result<Self, ArchiveError> {
+        let file = options.open(&path).map_err(ArchiveError::system("write", &path))?;
+        Ok(Self { path, file, torn: false })
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Adds a line; durable when this returns.
+    ///
+    /// # Errors
+    /// It could not be written. Then nothing of it is in the file, and what was there before still is.
+    pub(crate) fn push<T: Serialize + DeserializeOwned + PartialEq>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), ArchiveError> {
+        let path = &self.path;
+        if self.torn {
+            return Err(ArchiveError::Torn(path.clone()));
+        }
+        let mut line = readable(value, false)
+            .map_err(|why| ArchiveError::Unreadable { path: path.clone(), why })?
+            .into_bytes();
+        line.push(b'\n');
+        let before = self.file.metadata().map_err(ArchiveError::system("write", path))?.len();
+        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        if written.is_err() {
+            // Half a line would make a later one unreadable. Shortening works on a full drive, too.
+            self.torn = self.file.set_len(before).is_err();
+        }
+        written.map_err(ArchiveError::system("write", path))
+    }
+
+    /// Cuts off what follows so many whole lines.
+    pub(crate) fn cut_after(&self, lines: usize) -> Result<(), ArchiveError> {
+        let cut = || -> io::Result<()> {
+            let mut reader = BufReader::new(File::open(&self.path)?);
+            let (mut whole, mut line) = (0, Vec::new());
+            for _ in 0..lines {
+                whole += reader.read_until(b'\n', &mut line)? as u64;
+                line.clear();
+            }
+            if whole < self.file.metadata()?.len() {
+                self.file.set_len(whole)?;
+                self.file.sync_all()?;
+            }
+            Ok(())
+        };
+        cut().map_err(ArchiveError::system("write", &self.path))
+    }
+}
+
+/// Every whole line of `path`; none if it does not exist. A last line without an end is what a kill leaves: it is left out, and
+/// `notes` says so.
+pub(crate) fn read<T: DeserializeOwned>(
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Option<Vec<T>>, ArchiveError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(ArchiveError::system("read", path))?,
+    };
+    let (mut reader, mut line, mut values) = (BufReader::new(file), Vec::new(), Vec::new());
+    for number in 1.. {
+        line.clear();
+        if reader.read_until(b'\n', &mut line).map_err(ArchiveError::system("read", path))? == 0 {
+            break;
+        }
+        if !line.ends_with(b"\n") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            notes.push(format!(
+                "{name} ends in the middle of line {number}: the run was cut off there, or is still being written; that line is left out"
+            ));
+            break;
+        }
+        let value = serde_json::from_slice(&line);
+        values.push(value.map_err(|error| ArchiveError::broken(path, Some(number), error))?);
+    }
+    Ok(Some(values))
+}
+
+/// The value as JSON that is known to read back: infinities and not-a-number would turn into `null` unnoticed.
+pub(crate) fn readable<T: Serialize + DeserializeOwned + PartialEq>(
+    value: &T,
+    pretty: bool,
+) -> Result<String, String> {
+    let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+    let text = text.map_err(|error| error.to_string())?;
+    match serde_json::from_str::<T>(&text) {
+        Ok(again) if again == *value => Ok(text),
+        Ok(_) => Err("it reads back as something else".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,141 @@
+//! Where on the target the addresses of a recorded drive are.
+
+use std::ops::Range;
+
+use likenew_core::io::Op;
+use likenew_core::recorded::{Fit, Recorded};
+use likenew_core::target::Geometry;
+
+/// Longer discards are split: one is counted by 32 bits.
+const TRIM_MAX: u64 = 1 << 30;
+
+/// Puts recorded ranges into the target's region, in whole blocks.
+pub(crate) struct AddressMap {
+    region: Range<u64>,
+    block: u64,
+    boundary: u64,
+    length_max: u64,
+    fit: Fit,
+    /// Bytes of addresses that are scaled to the region.
+    extent: u64,
+}
+
+/// A range on the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+}
+
+impl AddressMap {
+    pub(crate) fn new(recorded: &Recorded, geometry: &Geometry) -> Self {
+        let region = recorded.region.resolve(geometry.capacity, geometry.block);
+        Self {
+            region: region.expect("a workload is checked before it runs"),
+            block: geometry.block.into(),
+            boundary: geometry.boundary.unwrap_or(u64::MAX),
+            length_max: recorded.length_max,
+            fit: recorded.fit,
+            extent: recorded.extent,
+        }
+    }
+
+    pub(crate) fn region(&self) -> Range<u64> {
+        self.region.clone()
+    }
+
+    /// The whole blocks that stand for a recorded range; nothing for a flush.
+    pub(crate) fn spot(&self, op: Op, offset: u64, length: u64) -> Spot {
+        if op == Op::Flush {
+            return Spot::default();
+        }
+        let size = self.region.end - self.region.start;
+        let offset = match self.fit {
+            Fit::Modulo => offset % size,
+            Fit::Scale => self.scaled(offset, size),
+        };
+        let start = offset - offset % self.block;
+        let end = (offset.saturating_add(length)).max(start + 1).checked_next_multiple_of(self.block);
+        let length = end.map_or(size, |end| (end - start).min(size));
+        // What would reach beyond the end ends there.
+        Spot { offset: self.region.start + start.min(size - length), length }
+    }
+
+    fn scaled(&self, offset: u64, size: u64) -> u64 {
+        if size <= Fit::ZONE {
+            return offset % size;
+        }
+        let within = offset % Fit::ZONE;
+        let zone = u128::from(offset - within) * u128::from(size) / u128::from(self.extent.max(1));
+        let zone = u64::try_from(zone).unwrap_or(u64::MAX).min(size - Fit::ZONE);
+        zone - zone % self.block + within
+    }
+
+    /// The first piece of a spot that one I/O can move: no longer than a buffer, and within one file of a folder.
+    pub(crate) fn piece(&self, op: Op, spot: Spot) -> u32 {
+        let longest = if op == Op::Trim { TRIM_MAX } else { self.length_max };
+        let piece = spot.length.min(longest).min(self.boundary - spot.offset % self.boundary);
+        u32::try_from(piece).expect("no I/O is longer than is counted by 32 bits")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_core::region::Region;
+    use proptest::prelude::*;
+
+    fn map(fit: Fit, region: Range<u64>, extent: u64) -> AddressMap {
+        let (block, boundary, length_max) = (4096, 1 << 30, 1 << 20);
+        assert!(Region::bytes(region.clone()).resolve(region.end, 4096).is_ok());
+        AddressMap { region, block, boundary, length_max, fit, extent }
+    }
+
+    #[test]
+    fn what_fits_stays_and_what_does_not_begins_anew() {
+        let map = map(Fit::Modulo, 0..1 << 30, 1 << 40);
+        let spot = |offset, length| map.spot(Op::Read, offset, length);
+        assert_eq!(spot(8192, 4096), Spot { offset: 8192, length: 4096 });
+        assert_eq!(spot(8192 + (5 << 30), 4096), Spot { offset: 8192, length: 4096 });
+        assert_eq!(spot(8192 + 512, 1024), Spot { offset: 8192, length: 4096 }, "whole blocks");
+        assert_eq!(spot(8192 - 512, 1024), Spot { offset: 4096, length: 8192 }, "of both ends");
+        let end = (1 << 30) - 4096;
+        assert_eq!(spot(end, 65_536), Spot { offset: (1 << 30) - 65_536, length: 65_536 }, "within");
+        assert_eq!(map.spot(Op::Flush, 0, 0), Spot::default());
+        assert_eq!(map.spot(Op::Trim, 77, u64::MAX), Spot { offset: 0, length: 1 << 30 });
+    }
+
+    #[test]
+    fn scaled_addresses_keep_their_proportion_and_zones_their_order() {
+        let half = map(Fit::Scale, 0..1 << 33, 1 << 34);
+        let at = |offset| half.spot(Op::Read, offset, 4096).offset;
+        assert_eq!((at(0), at(1 << 33)), (0, 1 << 32));
+        assert_eq!(at((1 << 33) + 4096), (1 << 32) + 4096, "neighbours stay neighbours");
+        assert_eq!(at((1 << 34) - 4096), (1 << 33) - 4096, "the end is the end");
+        let double = map(Fit::Scale, 0..1 << 34, 1 << 33);
+        assert_eq!(double.spot(Op::Read, 1 << 32, 4096).offset, 1 << 33);
+    }
+
+    proptest! {
+        #[test]
+        fn every_piece_is_whole_blocks_within_region_and_file(
+            scale: bool,
+            start in 0u64..1000, blocks in 256u64..2_000_000,
+            extent in 1u64..1 << 44, offset: u64, length in 1u64..1 << 33, op in 0usize..3,
+        ) {
+            let region = start * 4096..(start + blocks) * 4096;
+            let map = map(if scale { Fit::Scale } else { Fit::Modulo }, region.clone(), extent);
+            let op = Op::ALL[op];
+            let mut spot = map.spot(op, offset, length);
+            prop_assert!(spot.length > 0 && spot.length < length.saturating_add(8192));
+            while spot.length > 0 {
+                let piece = u64::from(map.piece(op, spot));
+                prop_assert!(piece > 0 && (spot.offset | piece).is_multiple_of(4096));
+                prop_assert!(spot.offset >= region.start && spot.offset + piece <= region.end);
+                prop_assert!(spot.offset / map.boundary == (spot.offset + piece - 1) / map.boundary);
+                prop_assert!(op == Op::Trim || piece <= 1 << 20);
+                spot = Spot { offset: spot.offset + piece, length: spot.length - piece };
+            }
+        }
+    }
+}

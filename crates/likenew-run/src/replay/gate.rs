@@ -1,0 +1,141 @@
+//! Holds an I/O back until everything that had ended before it in the recording has ended here.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use likenew_core::units::Nanos;
+
+/// I/Os that have left here and had not ended there are so many at most. Of more, the one that ended first there is taken to
+/// have ended.
+const WINDOW: usize = 1 << 16;
+
+/// What the next I/O of a recording has to wait for, in constant memory.
+///
+/// I/Os come in the order in which they left there, so all that had ended before one of them has left here already.
+pub(crate) struct Gate {
+    /// When I/Os ended there that had not ended when the latest looked at left, and their places in `entries`.
+    ends: BinaryHeap<Reverse<(Nanos, u32)>>,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    /// Ended there, and in flight here.
+    awaited: usize,
+    /// The latest end there, and the latest end here, of what had ended.
+    there: Nanos,
+    here: Nanos,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    ended_there: bool,
+    ended_here: Option<Nanos>,
+}
+
+/// An open gate: since when it would be, and how much later the I/O left there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) since: Nanos,
+    pub(crate) think: Nanos,
+}
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        Self {
+            ends: BinaryHeap::with_capacity(WINDOW),
+            entries: Vec::new(),
+            free: Vec::new(),
+            awaited: 0,
+            there: Nanos::ZERO,
+            here: Nanos::ZERO,
+        }
+    }
+
+    /// The replay begins.
+    pub(crate) fn begin(&mut self, now: Nanos) {
+        self.here = now;
+    }
+
+    /// Whether an I/O may go that left `at` there; it is not before the one that was asked for last.
+    pub(crate) fn opening(&mut self, at: Nanos) -> Option<Opening> {
+        while self.ends.peek().is_some_and(|Reverse((end, _))| *end <= at) {
+            self.end_there();
+        }
+        (self.awaited == 0).then(|| Opening { since: self.here, think: at.since(self.there) })
+    }
+
+    fn end_there(&mut self) {
+        let Reverse((end, index)) = self.ends.pop().expect("there is one");
+        self.there = self.there.max(end);
+        match self.entries[index as usize].ended_here {
+            Some(here) => self.pass(index, here),
+            None => {
+                self.entries[index as usize].ended_there = true;
+                self.awaited += 1;
+            }
+        }
+    }
+
+    /// An I/O leaves here that ended at `end` there. The answer is for [`Gate::ended`].
+    pub(crate) fn left(&mut self, end: Nanos) -> u32 {
+        if self.ends.len() >= WINDOW {
+            self.end_there();
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(Entry::default());
+            (self.entries.len() - 1) as u32
+        });
+        self.entries[index as usize] = Entry::default();
+        self.ends.push(Reverse((end, index)));
+        index
+    }
+
+    /// It has ended here.
+    pub(crate) fn ended(&mut self, index: u32, at: Nanos) {
+        if self.entries[index as usize].ended_there {
+            self.awaited -= 1;
+            self.pass(index, at);
+        } else {
+            self.entries[index as usize].ended_here = Some(at);
+        }
+    }
+
+    fn pass(&mut self, index: u32, here: Nanos) {
+        self.here = self.here.max(here);
+        self.free.push(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opening(since: u64, think: u64) -> Option<Opening> {
+        Some(Opening { since: Nanos(since), think: Nanos(think) })
+    }
+
+    #[test]
+    fn it_opens_when_all_that_had_ended_has_ended() {
+        let mut gate = Gate::new();
+        gate.begin(Nanos(1000));
+        assert_eq!(gate.opening(Nanos(0)), opening(1000, 0));
+        let first = gate.left(Nanos(10));
+        assert_eq!(gate.opening(Nanos(5)), opening(1000, 5), "nothing had ended yet");
+        let second = gate.left(Nanos(20));
+        assert_eq!(gate.opening(Nanos(15)), None, "the first had ended");
+        gate.ended(second, Nanos(1001));
+        assert_eq!(gate.opening(Nanos(15)), None);
+        gate.ended(first, Nanos(1002));
+        assert_eq!(gate.opening(Nanos(15)), opening(1002, 5));
+        assert_eq!(gate.opening(Nanos(50)), opening(1002, 30), "the second, which ended earlier here");
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_the_recording_says() {
+        let mut gate = Gate::new();
+        for io in 0..3 * WINDOW as u64 {
+            let index = gate.left(Nanos(u64::MAX - io % 7));
+            assert!(gate.opening(Nanos(io)).is_some());
+            gate.ended(index, Nanos(io));
+        }
+        assert!(gate.entries.len() <= WINDOW + 1 && gate.ends.len() <= WINDOW, "{}", gate.entries.len());
+    }
+}

@@ -1,0 +1,144 @@
+//! When the I/Os of a recording are due.
+
+use likenew_core::recorded::{Clocked, ReplayPace};
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use super::gate::Gate;
+use super::timeline::{Moment, Timeline};
+
+/// Says of one I/O after the other when it is due.
+pub(crate) struct Pacer {
+    rule: Rule,
+    timeline: Timeline,
+    speed: f64,
+    /// When the replay began, and when the I/O before the next was due: none is due before the one that left before it.
+    began: Nanos,
+    last_due: Nanos,
+}
+
+enum Rule {
+    Fast,
+    Timed,
+    Dependent(Box<Gate>),
+    /// One I/O at a time of each application.
+    Closed(Vec<OneByOne>, Moment),
+}
+
+/// One application that does one I/O after the other.
+#[derive(Clone, Copy)]
+struct OneByOne {
+    /// When its last one left there, and was due here.
+    at: Nanos,
+    due: Nanos,
+    /// Until when that one took here; never while it is in flight.
+    done: Nanos,
+}
+
+/// When an I/O leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// As soon as there is room.
+    AtOnce,
+    /// Then.
+    At(Nanos),
+    /// Something else has to end first.
+    NotKnown,
+}
+
+/// What [`Pacer::ended`] wants to know again of an I/O.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Token(u32);
+
+const NO_TOKEN: Token = Token(u32::MAX);
+
+impl Pacer {
+    pub(crate) fn new(pace: ReplayPace) -> Self {
+        let rule = match pace {
+            ReplayPace::Prepare | ReplayPace::Fast => Rule::Fast,
+            ReplayPace::Timed(_) => Rule::Timed,
+            ReplayPace::Dependent(Clocked { closed: false, .. }) => Rule::Dependent(Box::new(Gate::new())),
+            ReplayPace::Dependent(Clocked { closed: true, .. }) => {
+                Rule::Closed(Vec::new(), Moment { at: Nanos::ZERO, cut: Nanos::ZERO })
+            }
+        };
+        let clocked = pace.clocked();
+        Self {
+            rule,
+            timeline: Timeline::new(clocked.and_then(|clocked| clocked.idle_max)),
+            speed: clocked.map_or(1.0, |clocked| clocked.speed),
+            began: Nanos::ZERO,
+            last_due: Nanos::ZERO,
+        }
+    }
+
+    /// The replay begins.
+    pub(crate) fn begin(&mut self, now: Nanos) {
+        (self.began, self.last_due) = (now, now);
+        if let Rule::Dependent(gate) = &mut self.rule {
+            gate.begin(now);
+        }
+    }
+
+    /// Whether it asks for no time at all.
+    pub(crate) fn is_fast(&self) -> bool {
+        matches!(self.rule, Rule::Fast)
+    }
+
+    /// Goes on to the next I/O of the recording.
+    pub(crate) fn moment(&mut self, io: &TraceIo) -> Moment {
+        self.timeline.moment(io)
+    }
+
+    /// When it is due. Of the next I/O alone, until it is known.
+    pub(crate) fn due(&mut self, io: &TraceIo, moment: Moment) -> Due {
+        let due = match &mut self.rule {
+            Rule::Fast => return Due::AtOnce,
+            Rule::Timed => self.began + paced(moment.at, self.speed),
+            Rule::Dependent(gate) => match gate.opening(io.at) {
+                None => return Due::NotKnown,
+                Some(opening) => opening.since + paced(opening.think.since(moment.cut), self.speed),
+            },
+            Rule::Closed(applications, before) => {
+                match applications.get(usize::from(io.application)).filter(|one| one.due != Nanos::NEVER) {
+                    Some(one) if one.done == Nanos::NEVER => return Due::NotKnown,
+                    Some(one) => (one.due + paced(moment.at.since(one.at), self.speed)).max(one.done),
+                    None => self.last_due + paced(moment.at.since(before.at), self.speed),
+                }
+            }
+        };
+        Due::At(due.max(self.last_due))
+    }
+
+    /// It leaves.
+    pub(crate) fn left(&mut self, io: &TraceIo, moment: Moment, due: Option<Nanos>) -> Token {
+        self.last_due = due.unwrap_or(self.last_due);
+        match (&mut self.rule, io.latency) {
+            (Rule::Dependent(gate), Some(latency)) => Token(gate.left(io.at + latency)),
+            (Rule::Closed(applications, before), _) => {
+                const NEVER: OneByOne = OneByOne { at: Nanos::ZERO, due: Nanos::NEVER, done: Nanos::NEVER };
+                let index = usize::from(io.application);
+                if index >= applications.len() {
+                    applications.resize(index + 1, NEVER);
+                }
+                applications[index] = OneByOne { at: moment.at, due: self.last_due, done: Nanos::NEVER };
+                *before = moment;
+                NO_TOKEN
+            }
+            _ => NO_TOKEN,
+        }
+    }
+
+    /// It has ended here.
+    pub(crate) fn ended(&mut self, io: &TraceIo, token: Token, at: Nanos) {
+        match &mut self.rule {
+            Rule::Dependent(gate) if token.0 != NO_TOKEN.0 => gate.ended(token.0, at),
+            Rule::Closed(applications, _) => applications[usize::from(io.application)].done = at,
+            _ => {}
+        }
+    }
+}
+
+fn paced(span: Nanos, speed: f64) -> Nanos {
+    if speed == 1.0 { span } else { Nanos((span.0 as f64 / speed) as u64) }
+}

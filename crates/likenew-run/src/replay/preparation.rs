@@ -1,0 +1,131 @@
+//! Writes everything that a recording touches once, so that its reads meet data.
+
+use std::ops::Range;
+
+use likenew_core::fault::Fault;
+use likenew_core::io::{DataClass, Io, Op, Slot};
+use likenew_core::recorded::Recorded;
+use likenew_core::sample::Sample;
+use likenew_core::target::Geometry;
+use likenew_core::trace::TraceSource;
+use likenew_core::units::Nanos;
+
+use super::address_map::{AddressMap, Spot};
+use crate::course::{Course, Departure};
+
+/// Parts of the region that are told apart: a bit each, 16 MiB in all where I/Os are no shorter than a part.
+const PARTS_MAX: u64 = 1 << 27;
+
+/// The touched parts of the region, in order of addresses.
+pub(crate) struct Preparation {
+    map: AddressMap,
+    touched: Vec<u64>,
+    /// Bytes of a part.
+    part: u64,
+    parts: u64,
+    /// The next part that may be touched.
+    at: u64,
+    depth: u32,
+    in_flight: u32,
+    data: DataClass,
+}
+
+impl Preparation {
+    /// Reads the recording to its end.
+    ///
+    /// # Errors
+    /// The recording's.
+    pub(crate) fn new(
+        recorded: &Recorded,
+        mut source: Box<dyn TraceSource>,
+        geometry: &Geometry,
+    ) -> Result<Self, String> {
+        let map = AddressMap::new(recorded, geometry);
+        let Range { start, end } = map.region();
+        let size = end - start;
+        let block = u64::from(geometry.block);
+        let part = size.div_ceil(PARTS_MAX).next_multiple_of(block).min(recorded.length_max);
+        // No part lies in two files.
+        let whole = |boundary: u64| (start | boundary).is_multiple_of(part) || boundary >= end;
+        let part = if geometry.boundary.is_none_or(whole) { part } else { block };
+        let parts = size.div_ceil(part);
+        let touched = vec![0; parts.div_ceil(64) as usize];
+        let (depth, data) = (recorded.depth, recorded.data);
+        let mut made = Self { map, touched, part, parts, at: 0, depth, in_flight: 0, data };
+        while let Some(io) = source.next_io()? {
+            if io.op == Op::Read || (io.op == Op::Write && !recorded.reads_only) {
+                let spot = made.map.spot(io.op, io.offset, io.length);
+                made.touch(spot.offset - start, spot.length);
+            }
+        }
+        made.at = made.next_touched(0);
+        Ok(made)
+    }
+
+    fn touch(&mut self, offset: u64, length: u64) {
+        for part in offset / self.part..=(offset + length - 1) / self.part {
+            self.touched[(part / 64) as usize] |= 1 << (part % 64);
+        }
+    }
+
+    fn is_touched(&self, part: u64) -> bool {
+        part < self.parts && self.touched[(part / 64) as usize] >> (part % 64) & 1 == 1
+    }
+
+    /// The first touched part from here on; the end where there is none.
+    fn next_touched(&self, from: u64) -> u64 {
+        let mut part = from;
+        while part < self.parts && !self.is_touched(part) {
+            let word = self.touched[(part / 64) as usize] >> (part % 64);
+            part = if word == 0 { (part / 64 + 1) * 64 } else { part + u64::from(word.trailing_zeros()) };
+        }
+        part.min(self.parts)
+    }
+}
+
+impl Course for Preparation {
+    fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    fn ready(&mut self, _: Nanos) -> Result<Option<usize>, Fault> {
+        Ok((self.at < self.parts && self.in_flight < self.depth).then_some(0))
+    }
+
+    fn issue(&mut self, _: usize, slot: Slot) -> Departure {
+        let Range { start, end } = self.map.region();
+        let offset = start + self.at * self.part;
+        let mut spot = Spot { offset, length: self.part.min(end - offset) };
+        // A part is never longer than an I/O.
+        let most = u64::from(self.map.piece(Op::Write, Spot { length: end - offset, ..spot }));
+        self.at += 1;
+        while self.is_touched(self.at) {
+            let length = spot.length + self.part.min(end - spot.offset - spot.length);
+            if length > most {
+                break;
+            }
+            spot.length = length;
+            self.at += 1;
+        }
+        self.at = self.next_touched(self.at);
+        self.in_flight += 1;
+        let io = Io { slot, op: Op::Write, offset, length: spot.length as u32, data: self.data };
+        Departure { io, stream: 0, due: None }
+    }
+
+    fn ended(&mut self, _: usize, _: &Sample) {
+        self.in_flight -= 1;
+    }
+
+    fn next_due(&self, _: Nanos) -> Nanos {
+        Nanos::NEVER
+    }
+
+    fn is_done(&self) -> bool {
+        self.at == self.parts
+    }
+}

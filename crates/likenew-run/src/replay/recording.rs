@@ -1,0 +1,239 @@
+//! The course of a recording: its I/Os, one after the other, each when its pace says so.
+
+use likenew_core::fault::Fault;
+use likenew_core::io::{DataClass, Io, Op, Slot};
+use likenew_core::recorded::Recorded;
+use likenew_core::replayed::Replayed;
+use likenew_core::sample::Sample;
+use likenew_core::target::{Clock, Geometry};
+use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::units::Nanos;
+
+use super::address_map::{AddressMap, Spot};
+use super::ledger::Ledger;
+use super::pacer::{Due, Pacer};
+use super::ticket::Ticket;
+use crate::course::{Course, Departure};
+
+/// On a wall clock the last stretch before a departure is not slept but looked through: a sleeper is woken too late.
+const AWAKE: Nanos = Nanos::from_micros(200);
+
+/// A recording that is carried out.
+pub(crate) struct Recording {
+    source: Box<dyn TraceSource>,
+    ended: bool,
+    names: Names,
+    map: AddressMap,
+    pacer: Pacer,
+    ledger: Ledger,
+    /// What is on its way, in no order; the next that leaves is at `head`, and places that nothing takes are in `free`.
+    tickets: Vec<Ticket>,
+    free: Vec<usize>,
+    head: Option<usize>,
+    depth: u32,
+    in_flight: u32,
+    /// When there was last as much in flight as may be.
+    full_until: Nanos,
+    reads_only: bool,
+    trims: bool,
+    data: DataClass,
+    awake: Nanos,
+}
+
+impl Recording {
+    pub(crate) fn new(recorded: &Recorded, source: Box<dyn TraceSource>, geometry: &Geometry) -> Self {
+        let depth = recorded.depth;
+        Self {
+            source,
+            ended: false,
+            names: Names::new(recorded),
+            map: AddressMap::new(recorded, geometry),
+            pacer: Pacer::new(recorded.pace),
+            ledger: Ledger::new(recorded.streams(), depth),
+            // One more than is in flight: the next that leaves.
+            tickets: Vec::with_capacity(depth as usize + 1),
+            free: Vec::with_capacity(depth as usize + 1),
+            head: None,
+            depth,
+            in_flight: 0,
+            full_until: Nanos::ZERO,
+            reads_only: recorded.reads_only,
+            trims: geometry.trims,
+            data: recorded.data,
+            awake: if geometry.clock == Clock::Wall { AWAKE } else { Nanos::ZERO },
+        }
+    }
+
+    /// The replay begins.
+    pub(crate) fn begin(&mut self, now: Nanos) {
+        self.pacer.begin(now);
+    }
+
+    /// What became of it.
+    pub(crate) fn replayed(self) -> Replayed {
+        self.ledger.replayed()
+    }
+
+    /// The next I/O of the recording that is carried out.
+    fn next(&mut self) -> Result<Option<usize>, Fault> {
+        while !self.ended {
+            let Some(io) = self.source.next_io().map_err(Fault::Unsuitable)? else {
+                self.ended = true;
+                break;
+            };
+            let out = match io.op {
+                Op::Read => false,
+                Op::Trim => self.reads_only || !self.trims,
+                Op::Write | Op::Flush => self.reads_only,
+            };
+            let moment = self.pacer.moment(&io);
+            if out {
+                self.ledger.left_out();
+                continue;
+            }
+            let stream = self.names.stream(&*self.source, io.application);
+            let spot = self.map.spot(io.op, io.offset, io.length);
+            return Ok(Some(self.keep(Ticket::new(io, stream, moment, spot))));
+        }
+        Ok(None)
+    }
+
+    fn keep(&mut self, ticket: Ticket) -> usize {
+        if let Some(place) = self.free.pop() {
+            self.tickets[place] = ticket;
+            return place;
+        }
+        self.tickets.push(ticket);
+        self.tickets.len() - 1
+    }
+
+    /// When the ticket at the head leaves.
+    fn due(&mut self, head: usize) -> Due {
+        let ticket = &mut self.tickets[head];
+        if let Some(due) = ticket.due {
+            return Due::At(due);
+        }
+        let due = self.pacer.due(&ticket.io, ticket.moment);
+        if let Due::At(at) = due {
+            ticket.due = Some(at);
+        }
+        due
+    }
+
+    /// The first piece of a ticket leaves.
+    fn first(&mut self, head: usize) {
+        let ticket = &mut self.tickets[head];
+        ticket.token = self.pacer.left(&ticket.io, ticket.moment, ticket.due);
+        ticket.held = ticket.due.map_or(Nanos::ZERO, |due| self.full_until.since(due));
+        let fitted = is_fitted(&ticket.io, ticket.rest);
+        self.ledger.leaves(ticket, fitted);
+    }
+}
+
+/// Whether an I/O goes elsewhere than it went, or moves more or less.
+fn is_fitted(io: &TraceIo, spot: Spot) -> bool {
+    io.op != Op::Flush && (io.offset, io.length) != (spot.offset, spot.length)
+}
+
+impl Course for Recording {
+    fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    fn is_timed(&self) -> bool {
+        !self.pacer.is_fast()
+    }
+
+    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, Fault> {
+        if self.head.is_none() {
+            self.head = self.next()?;
+        }
+        let Some(head) = self.head else { return Ok(None) };
+        let goes = match self.due(head) {
+            Due::AtOnce => true,
+            Due::At(due) => due <= now,
+            Due::NotKnown => false,
+        };
+        Ok((goes && self.in_flight < self.depth).then_some(head))
+    }
+
+    fn issue(&mut self, of: usize, slot: Slot) -> Departure {
+        if self.tickets[of].sent.is_none() && self.tickets[of].pieces == 0 {
+            self.first(of);
+        }
+        self.in_flight += 1;
+        let ticket = &mut self.tickets[of];
+        let (op, offset) = (ticket.io.op, ticket.rest.offset);
+        let length = self.map.piece(op, ticket.rest);
+        ticket.rest =
+            Spot { offset: offset + u64::from(length), length: ticket.rest.length - u64::from(length) };
+        ticket.pieces += 1;
+        ticket.all_left = ticket.rest.length == 0;
+        if ticket.all_left {
+            self.head = None;
+        }
+        let io = Io { slot, op, offset, length, data: self.data };
+        Departure { io, stream: ticket.stream, due: ticket.due }
+    }
+
+    fn sent(&mut self, at: Nanos) {
+        self.ledger.sent(at);
+    }
+
+    fn ended(&mut self, of: usize, sample: &Sample) {
+        if self.in_flight == self.depth {
+            self.full_until = sample.done;
+        }
+        self.in_flight -= 1;
+        let ticket = &mut self.tickets[of];
+        ticket.pieces -= 1;
+        ticket.done = ticket.done.max(sample.done);
+        ticket.sent = Some(ticket.sent.map_or(sample.sent, |sent| sent.min(sample.sent)));
+        if ticket.is_over() {
+            self.pacer.ended(&ticket.io, ticket.token, ticket.done);
+            self.ledger.over(ticket);
+            self.free.push(of);
+        }
+    }
+
+    fn next_due(&self, now: Nanos) -> Nanos {
+        let due = self.head.filter(|_| self.in_flight < self.depth).and_then(|head| self.tickets[head].due);
+        match due {
+            None => Nanos::NEVER,
+            Some(due) if self.awake == Nanos::ZERO => due,
+            Some(due) => due.since(self.awake).max(now),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.ended && self.head.is_none()
+    }
+}
+
+/// Which stream an application's I/Os are.
+struct Names {
+    named: Vec<String>,
+    /// By the index that the source gives it.
+    streams: Vec<u16>,
+}
+
+impl Names {
+    fn new(recorded: &Recorded) -> Self {
+        Self { named: recorded.applications.clone(), streams: Vec::new() }
+    }
+
+    /// Those that are not told apart are stream 0.
+    fn stream(&mut self, source: &dyn TraceSource, application: u16) -> u16 {
+        let index = usize::from(application);
+        if index >= self.streams.len() {
+            let known = source.applications().iter().skip(self.streams.len());
+            let stream =
+                |name: &String| self.named.iter().position(|named| named == name).map_or(0, |at| at + 1);
+            let streams: Vec<u16> = known.map(|name| stream(name) as u16).collect();
+            self.streams.extend(streams);
+            // A source that did not name it has none for it.
+            self.streams.resize(self.streams.len().max(index + 1), 0);
+        }
+        self.streams[index]
+    }
+}

@@ -1,0 +1,156 @@
+//! Reads the fields of a line byte by byte, and knows where it stands when something is wrong.
+
+use crate::flaw::Flaw;
+
+/// A place in a line.
+pub(crate) struct Cursor<'l> {
+    line: &'l [u8],
+    at: usize,
+}
+
+impl<'l> Cursor<'l> {
+    pub(crate) fn new(line: &'l [u8]) -> Self {
+        Self { line, at: 0 }
+    }
+
+    /// Bytes of the line that lie behind.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// What lies ahead.
+    pub(crate) fn rest(&self) -> &'l [u8] {
+        &self.line[self.at..]
+    }
+
+    pub(crate) fn flaw(&self, expected: &'static str) -> Flaw {
+        Flaw::at(self.at, expected)
+    }
+
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.line.get(self.at).copied()
+    }
+
+    /// Passes this byte, if it is the next.
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// Passes this byte.
+    pub(crate) fn pass(&mut self, byte: u8, expected: &'static str) -> Result<(), Flaw> {
+        if self.take(byte) { Ok(()) } else { Err(self.flaw(expected)) }
+    }
+
+    /// Passes a comma.
+    pub(crate) fn comma(&mut self) -> Result<(), Flaw> {
+        self.pass(b',', "a comma")
+    }
+
+    /// Passes blanks; at least one.
+    pub(crate) fn blanks(&mut self, expected: &'static str) -> Result<(), Flaw> {
+        let from = self.at;
+        self.skip_blanks();
+        if self.at > from { Ok(()) } else { Err(self.flaw(expected)) }
+    }
+
+    pub(crate) fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    /// A whole number that fits into 64 bits.
+    pub(crate) fn number(&mut self, expected: &'static str) -> Result<u64, Flaw> {
+        let from = self.at;
+        let mut value = 0u64;
+        while let Some(digit) = self.peek().map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+            // Nineteen digits always fit; only what is longer needs a look.
+            value = if self.at - from < 19 {
+                value * 10 + u64::from(digit)
+            } else {
+                let longer = value.checked_mul(10).and_then(|value| value.checked_add(u64::from(digit)));
+                longer.ok_or(Flaw::at(from, expected))?
+            };
+            self.at += 1;
+        }
+        if self.at == from { Err(Flaw::at(from, expected)) } else { Ok(value) }
+    }
+
+    /// Seconds with up to nine digits behind the point, as nanoseconds; of further digits only zeros.
+    pub(crate) fn seconds(&mut self, expected: &'static str) -> Result<u64, Flaw> {
+        let from = self.at;
+        let whole = self.number(expected)?.checked_mul(1_000_000_000).ok_or(Flaw::at(from, expected))?;
+        if !self.take(b'.') {
+            return Ok(whole);
+        }
+        let (mut part, mut place) = (0u64, 100_000_000u64);
+        let digits = self.at;
+        while let Some(digit) = self.peek().map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+            if place == 0 && digit != 0 {
+                return Err(Flaw::at(from, expected));
+            }
+            part += u64::from(digit) * place;
+            place /= 10;
+            self.at += 1;
+        }
+        match whole.checked_add(part) {
+            Some(total) if self.at > digits => Ok(total),
+            _ => Err(Flaw::at(from, expected)),
+        }
+    }
+
+    /// What stands before the next of these bytes, or before the end; may be empty.
+    pub(crate) fn until(&mut self, stop: u8) -> &'l [u8] {
+        let rest = self.rest();
+        let length = memchr::memchr(stop, rest).unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    /// What stands before the next blank, or before the end; may be empty.
+    pub(crate) fn word(&mut self) -> &'l [u8] {
+        let rest = self.rest();
+        let length = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    /// Nothing may follow but blanks.
+    pub(crate) fn end(&mut self) -> Result<(), Flaw> {
+        self.skip_blanks();
+        if self.rest().is_empty() { Ok(()) } else { Err(self.flaw("the end of the line")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_whole_and_fit() {
+        assert_eq!(Cursor::new(b"18446744073709551615,").number("n"), Ok(u64::MAX));
+        for text in ["", "-1", "+1", "x", "18446744073709551616", "99999999999999999999999"] {
+            assert_eq!(Cursor::new(text.as_bytes()).number("n"), Err(Flaw::at(0, "n")), "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_exact() {
+        for (text, ns) in [
+            ("1.5", 1_500_000_000),
+            ("0.000000001", 1),
+            ("3046.491242", 3_046_491_242_000),
+            ("2", 2_000_000_000),
+        ] {
+            assert_eq!(Cursor::new(text.as_bytes()).seconds("s"), Ok(ns), "{text}");
+        }
+        assert_eq!(Cursor::new(b"1.0000000010000").seconds("s"), Ok(1_000_000_001));
+        for text in ["", ".5", "1.", "1.0000000001", "NaN", "1e9x", "99999999999999999999", "18446744074"] {
+            let mut cursor = Cursor::new(text.as_bytes());
+            let read = cursor.seconds("s").and_then(|_| cursor.end());
+            assert!(read.is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a trace could not be read or written.
+
+/// Why a trace could not be read or written. A place in a file counts lines and columns from 1, columns in bytes.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file can not be opened, created, read or written.
+    #[error("{file}: {error}")]
+    File {
+        /// Its name as it was given.
+        file: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// It is no trace that can be read here.
+    #[error("{file} {why}")]
+    Unknown {
+        /// Its name as it was given.
+        file: String,
+        /// What it looks like, and what to do.
+        why: String,
+    },
+    /// Something has another form than its format gives it.
+    #[error("{file}, line {line}, column {column}: expected {expected}, found {found}")]
+    Malformed {
+        /// Its name as it was given.
+        file: String,
+        /// From 1.
+        line: u64,
+        /// From 1, in bytes.
+        column: usize,
+        /// What should be there.
+        expected: String,
+        /// What is.
+        found: String,
+    },
+    /// A line of the trace makes sense by itself and none where it stands.
+    #[error("{file}, line {line}: {why}")]
+    Senseless {
+        /// Its name as it was given.
+        file: String,
+        /// From 1.
+        line: u64,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// It holds several volumes and none was chosen, or not the one that was.
+    #[error("{file} {why}")]
+    Volumes {
+        /// Its name as it was given.
+        file: String,
+        /// Which there are, and how to choose one.
+        why: String,
+    },
+}

@@ -1,0 +1,159 @@
+//! The project's own format: `docs/trace.md` says what stands in it.
+
+use std::borrow::Cow;
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use crate::cursor::Cursor;
+use crate::flaw::Flaw;
+use crate::formats::Parse;
+use crate::head::TraceHead;
+use crate::intake::{Columns, Intake};
+
+/// How every trace begins: what it is, and the version of its form.
+pub(crate) const FIRST_LINE: &str = "# likenew trace 1";
+
+/// The line above the records.
+pub(crate) const COLUMNS: &str = "at_ns,op,offset,length,latency_ns,application";
+
+/// The key of the last line, whose value is the count of records.
+pub(crate) const END: &str = "end";
+
+/// Reads the project's own format.
+#[derive(Default)]
+pub(crate) struct Likenew {
+    head: TraceHead,
+    has_begun: bool,
+    has_columns: bool,
+    records: u64,
+    /// What the last line counts.
+    end: Option<u64>,
+}
+
+impl Parse for Likenew {
+    const FORGIVES_TORN_END: bool = true;
+
+    #[inline]
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        if self.has_columns && line[0] != b'#' {
+            return self.record(line, intake);
+        }
+        self.head_line(line, intake)
+    }
+
+    fn end(&mut self, intake: &mut Intake) -> Result<(), Flaw> {
+        match self.end {
+            Some(count) if count != self.records => Err(Flaw::Whole(format!(
+                "the trace says here that it has {count} records, and {} were found: the file was changed",
+                self.records
+            ))),
+            Some(_) => Ok(()),
+            None => {
+                intake.notes.say(
+                    "the trace has no end mark: its recording was cut short, and what is there was read",
+                );
+                Ok(())
+            }
+        }
+    }
+
+    fn head(&self) -> Option<&TraceHead> {
+        Some(&self.head)
+    }
+}
+
+impl Likenew {
+    #[inline]
+    fn record(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        let mut cursor = Cursor::new(line);
+        let mut columns = Columns::default();
+        let at = Nanos(cursor.number("a time in nanoseconds")?);
+        cursor.comma()?;
+        let op = op(&mut cursor)?;
+        cursor.comma()?;
+        columns.offset = cursor.at();
+        let offset = cursor.number("an offset in bytes")?;
+        cursor.comma()?;
+        columns.length = cursor.at();
+        let length = cursor.number("a length in bytes")?;
+        cursor.comma()?;
+        columns.latency = cursor.at();
+        let latency = match cursor.peek() {
+            Some(b',') => None,
+            _ => Some(Nanos(cursor.number("a latency in nanoseconds, or nothing")?)),
+        };
+        cursor.comma()?;
+        let application = intake.applications.index(&application(&mut cursor)?);
+        if self.end.is_some() {
+            return Err(Flaw::at(0, "nothing after the end mark"));
+        }
+        self.records += 1;
+        intake.put(TraceIo { at, op, offset, length, latency, application }, columns)
+    }
+
+    fn head_line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        if !self.has_begun {
+            if line != FIRST_LINE.as_bytes() {
+                return Err(Flaw::at(0, format!("\"{FIRST_LINE}\"")));
+            }
+            self.has_begun = true;
+            return Ok(());
+        }
+        let Some(pair) = line.strip_prefix(b"# ") else {
+            if line != COLUMNS.as_bytes() || self.has_columns {
+                return Err(Flaw::at(0, format!("\"# key: value\" or \"{COLUMNS}\"")));
+            }
+            self.has_columns = true;
+            return Ok(());
+        };
+        let key = pair.iter().take_while(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')).count();
+        let value = pair[key..].strip_prefix(b": ").filter(|_| key > 0);
+        let value = value.ok_or(Flaw::at(2, "a key of small letters, a colon, a blank and a value"))?;
+        let (key, value) = (String::from_utf8_lossy(&pair[..key]), String::from_utf8_lossy(value));
+        if key == END {
+            self.end = Some(value.parse().map_err(|_| Flaw::at(7, "a count of records"))?);
+            return Ok(());
+        }
+        self.head.set(&key, &value).map_err(|expected| Flaw::at(4 + key.len(), expected))?;
+        intake.capacity = self.head.capacity;
+        Ok(())
+    }
+}
+
+fn op(cursor: &mut Cursor<'_>) -> Result<Op, Flaw> {
+    let flaw = cursor.flaw("read, write, trim or flush");
+    match cursor.until(b',') {
+        b"read" => Ok(Op::Read),
+        b"write" => Ok(Op::Write),
+        b"trim" => Ok(Op::Trim),
+        b"flush" => Ok(Op::Flush),
+        _ => Err(flaw),
+    }
+}
+
+/// The last field: as it is, or in quotes of which those inside are doubled.
+fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, Flaw> {
+    let rest = cursor.rest();
+    let [b'"', quoted @ ..] = rest else {
+        return match memchr::memchr2(b',', b'"', rest) {
+            None => Ok(rest.into()),
+            Some(at) => Err(Flaw::at(cursor.at() + at, "the end of the line, or a name in quotes")),
+        };
+    };
+    let mut name = Vec::with_capacity(quoted.len());
+    let mut bytes = quoted.iter().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (byte, quoted.get(at + 1)) {
+            (b'"', None) => return Ok(name.into()),
+            (b'"', Some(b'"')) => {
+                bytes.next();
+                name.push(b'"');
+            }
+            (b'"', _) => return Err(Flaw::at(cursor.at() + at + 2, "the end of the line")),
+            _ => name.push(*byte),
+        }
+    }
+    Err(Flaw::at(cursor.at(), "a name whose quote ends on its line"))
+}

@@ -1,0 +1,118 @@
+//! What the parsers of all formats hand their records to: checks them and brings them into order.
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use crate::applications::Applications;
+use crate::flaw::Flaw;
+use crate::notes::Notes;
+use crate::volumes::Volumes;
+use crate::window::{WINDOW, Window};
+
+/// No drive ends behind it: 1 EiB.
+const ADDRESS_MAX: u64 = 1 << 60;
+
+/// No read or write is longer: 1 GiB. A discard can be.
+pub(crate) const LENGTH_MAX: u64 = 1 << 30;
+
+/// Two records that follow one another, and the two ends of an I/O, are never further apart: 366 days.
+pub(crate) const SPAN_MAX: Nanos = Nanos::from_secs(366 * 86_400);
+
+/// Where the values of a record stand in its line, for what has to be said of them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Columns {
+    pub(crate) at: usize,
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+    pub(crate) latency: usize,
+}
+
+/// Takes records as they stand in the file.
+pub(crate) struct Intake {
+    pub(crate) applications: Applications,
+    pub(crate) volumes: Volumes,
+    pub(crate) notes: Notes,
+    /// Bytes that the recorded drive can address, where the trace says so.
+    pub(crate) capacity: Option<u64>,
+    window: Window,
+    /// The time of the record before.
+    before: Option<Nanos>,
+}
+
+impl Intake {
+    pub(crate) fn new(volumes: Volumes) -> Self {
+        Self {
+            applications: Applications::new(),
+            volumes,
+            notes: Notes::default(),
+            capacity: None,
+            window: Window::new(),
+            before: None,
+        }
+    }
+
+    /// One more record, `at` in whatever time the file has. Of a flush only the times count.
+    #[inline]
+    pub(crate) fn put(&mut self, mut io: TraceIo, columns: Columns) -> Result<(), Flaw> {
+        if io.op == Op::Flush {
+            (io.offset, io.length) = (0, 0);
+        } else {
+            self.check_range(&io, columns)?;
+        }
+        self.check_times(&io, columns)?;
+        if self.window.push(io) { Ok(()) } else { Err(too_late()) }
+    }
+
+    /// The next record in the order of time, once nothing earlier can follow.
+    #[inline]
+    pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
+        self.window.pop(is_end)
+    }
+
+    /// Lets go of what waits.
+    pub(crate) fn clear(&mut self) {
+        self.window.clear();
+    }
+
+    /// Whether no record waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.window.is_empty()
+    }
+
+    fn check_range(&self, io: &TraceIo, columns: Columns) -> Result<(), Flaw> {
+        if io.length == 0 {
+            return Err(Flaw::at(columns.length, "a length above 0"));
+        }
+        if io.length > LENGTH_MAX && io.op != Op::Trim {
+            return Err(Flaw::at(columns.length, "a length of at most 1 GiB"));
+        }
+        let capacity = self.capacity.unwrap_or(ADDRESS_MAX);
+        match io.offset.checked_add(io.length) {
+            Some(end) if end <= capacity => Ok(()),
+            _ if self.capacity.is_none() => Err(Flaw::at(columns.offset, "a range that ends within 1 EiB")),
+            _ => {
+                let expected = format!("a range that ends within the drive's {capacity} bytes");
+                Err(Flaw::at(columns.offset, expected))
+            }
+        }
+    }
+
+    fn check_times(&mut self, io: &TraceIo, columns: Columns) -> Result<(), Flaw> {
+        let before = self.before.replace(io.at).unwrap_or(io.at);
+        if io.at.0.abs_diff(before.0) > SPAN_MAX.0 {
+            return Err(Flaw::at(columns.at, "a time within a year of that of the record before"));
+        }
+        if io.latency.is_some_and(|latency| latency > SPAN_MAX) {
+            return Err(Flaw::at(columns.latency, "a latency below a year"));
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_late() -> Flaw {
+    Flaw::Whole(format!(
+        "its time lies before that of records that stand {WINDOW} or more lines earlier: sort the file by time"
+    ))
+}

@@ -1,0 +1,30 @@
+//! Traces in and out: what programs did to a drive, in the formats of the field and in one of our own.
+//!
+//! Every reader streams: a trace of any length is read in constant memory, from plain text, gzip or Zstandard, and each
+//! hands out the same [`TraceIo`](likenew_core::trace::TraceIo). What has another form than its format gives it ends the
+//! reading with the file, the line, the column, what stands there and what was expected; nothing is skipped in silence,
+//! and nothing in a file makes a reader panic or ask for memory without bound. No existing file is ever written.
+//! This room opens no drive and reads no clock.
+
+mod applications;
+mod compression;
+mod cursor;
+mod error;
+mod flaw;
+mod format;
+mod formats;
+mod head;
+mod intake;
+mod lines;
+mod notes;
+mod open;
+mod reader;
+mod trace_writer;
+mod volumes;
+mod window;
+
+pub use error::TraceError;
+pub use format::Format;
+pub use head::TraceHead;
+pub use open::{OpenOptions, Trace, open, open_stream};
+pub use trace_writer::TraceWriter;

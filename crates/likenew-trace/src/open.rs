@@ -1,0 +1,140 @@
+//! Opens a trace, whatever its format and compression.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use likenew_core::trace::{TraceIo, TraceSource};
+
+use crate::compression::unpacked;
+use crate::error::TraceError;
+use crate::format::Format;
+use crate::formats::{Parse, likenew::Likenew};
+use crate::head::TraceHead;
+use crate::intake::Intake;
+use crate::lines::Lines;
+use crate::reader::{Reader, Reading};
+use crate::volumes::{Spelling, Volumes};
+
+/// How to read a trace.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Its format, where the file does not show it.
+    pub format: Option<Format>,
+    /// Which of its volumes, where there are several.
+    pub volume: Option<String>,
+}
+
+/// A trace that is open: a source of its I/Os, and what is known of it as a whole.
+pub struct Trace {
+    format: Format,
+    compression: Option<&'static str>,
+    reader: Box<dyn Reading>,
+}
+
+/// Opens a trace: [`Trace::open`] for those who want its I/Os alone.
+///
+/// # Errors
+/// As [`Trace::open`].
+pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, TraceError> {
+    Trace::open(path, options).map(|trace| Box::new(trace) as Box<dyn TraceSource>)
+}
+
+/// Opens a trace that comes out of a stream, such as standard input, which errors call `name`.
+///
+/// # Errors
+/// As [`Trace::open`].
+pub fn open_stream(
+    name: &str,
+    stream: Box<dyn Read + Send>,
+    options: &OpenOptions,
+) -> Result<Trace, TraceError> {
+    let wrong = |error| TraceError::File { file: name.to_owned(), error };
+    let (stream, compression) = unpacked(stream).map_err(wrong)?;
+    let mut lines = Lines::new(stream);
+    if lines.ahead().is_empty()
+        && let Some(error) = lines.failure()
+    {
+        return Err(wrong(error));
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => {
+            Format::of(lines.ahead()).map_err(|why| TraceError::Unknown { file: name.to_owned(), why })?
+        }
+    };
+    let volumes = Volumes::new(options.volume.as_deref(), Spelling::PLAIN);
+    let name = name.to_owned();
+    let mut reader = match format {
+        Format::Likenew => boxed(name, lines, compression, Likenew::default(), volumes),
+    };
+    reader.prime()?;
+    Ok(Trace { format, compression, reader })
+}
+
+fn boxed<P: Parse + 'static>(
+    file: String,
+    lines: Lines,
+    compression: Option<&'static str>,
+    parser: P,
+    volumes: Volumes,
+) -> Box<dyn Reading> {
+    Box::new(Reader::new(file, lines, compression, parser, Intake::new(volumes)))
+}
+
+impl Trace {
+    /// Opens a trace and reads up to its first record. The format is found by what the file holds, the compression (gzip or
+    /// Zstandard) by its first bytes.
+    ///
+    /// # Errors
+    /// The file can not be read; it is no trace, or not in the format that was asked for; it begins with something of
+    /// another form than its format gives it.
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
+        let name = path.display().to_string();
+        let wrong = |error| TraceError::File { file: name.clone(), error };
+        let file = File::open(path).map_err(wrong)?;
+        if file.metadata().map_err(wrong)?.is_dir() {
+            return Err(wrong(std::io::ErrorKind::IsADirectory.into()));
+        }
+        open_stream(&name, Box::new(file), options)
+    }
+
+    /// Its format.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What it is packed with.
+    pub fn compression(&self) -> Option<&'static str> {
+        self.compression
+    }
+
+    /// What it says of itself, in the project's own format; whole at its end alone.
+    pub fn head(&self) -> Option<&TraceHead> {
+        self.reader.head()
+    }
+
+    /// What was passed over so far, and what could not be told, as sentences without a full stop; whole at the end alone.
+    pub fn notes(&self) -> Vec<String> {
+        self.reader.notes()
+    }
+
+    /// The volume that is read, where the format names volumes.
+    pub fn volume(&self) -> Option<String> {
+        self.reader.volume()
+    }
+}
+
+impl TraceSource for Trace {
+    fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
+        self.reader.next_io()
+    }
+
+    fn applications(&self) -> &[String] {
+        self.reader.applications()
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        self.reader.capacity()
+    }
+}

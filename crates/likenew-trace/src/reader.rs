@@ -1,0 +1,204 @@
+//! Reads a trace line by line, whatever its format.
+
+use std::io;
+
+use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::units::Nanos;
+
+use crate::error::TraceError;
+use crate::flaw::{Flaw, placed};
+use crate::formats::Parse;
+use crate::head::TraceHead;
+use crate::intake::Intake;
+use crate::lines::{Broken, LINE_MAX, Lines};
+
+/// So many lines are looked through for volumes, where one has to be chosen.
+const CENSUS_LINES: u64 = 1_000_000;
+
+/// A trace under way.
+pub(crate) struct Reader<P> {
+    file: String,
+    compression: Option<&'static str>,
+    lines: Lines,
+    parser: P,
+    intake: Intake,
+    /// When the first record left, in the file's own time.
+    first: Option<Nanos>,
+    ended: bool,
+}
+
+/// What a trace is to those who open it, whatever its format.
+pub(crate) trait Reading: TraceSource {
+    /// Reads until there is a record or the end.
+    fn prime(&mut self) -> Result<(), TraceError>;
+
+    /// What the trace says of itself.
+    fn head(&self) -> Option<&TraceHead>;
+
+    /// What was passed over so far, and what could not be told.
+    fn notes(&self) -> Vec<String>;
+
+    /// The volume that is read.
+    fn volume(&self) -> Option<String>;
+}
+
+impl<P: Parse> Reader<P> {
+    pub(crate) fn new(
+        file: String,
+        lines: Lines,
+        compression: Option<&'static str>,
+        parser: P,
+        intake: Intake,
+    ) -> Self {
+        Self { file, compression, lines, parser, intake, first: None, ended: false }
+    }
+
+    /// Takes the next line.
+    fn advance(&mut self) -> Result<(), TraceError> {
+        let line = match self.lines.next() {
+            Ok(Some(line)) => line,
+            Ok(None) => return self.end(),
+            Err(broken) => return self.broken(broken),
+        };
+        if !line.whole {
+            if let Some(error) = self.lines.failure() {
+                return self.broken(Broken::Stream(error));
+            }
+            if P::FORGIVES_TORN_END {
+                self.intake.notes.say("the last line was cut short and left out");
+                return self.end();
+            }
+        }
+        let text = self.lines.text(&line);
+        if text.is_empty() {
+            return Ok(());
+        }
+        match self.parser.line(text, &mut self.intake) {
+            Ok(()) => Ok(()),
+            Err(Flaw::AnotherVolume) => {
+                self.intake.volumes.begin_census();
+                // Counted now; a volume that is only counted is no flaw.
+                let _ = self.parser.line(text, &mut self.intake);
+                Err(self.census())
+            }
+            Err(flaw) => {
+                let number = self.lines.number();
+                Err(placed(&self.file, number, text, flaw))
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<(), TraceError> {
+        self.ended = true;
+        let flawed = |flaw| placed(&self.file, self.lines.number(), b"", flaw);
+        self.parser.end(&mut self.intake).map_err(flawed)?;
+        match self.intake.volumes.missing() {
+            None => Ok(()),
+            Some(missing) => {
+                let listed = self.intake.volumes.listed();
+                let why = match listed.is_empty() {
+                    true => format!("has no volume {missing}: it holds no record"),
+                    false => format!("has no volume {missing}; there are (with records): {listed}"),
+                };
+                Err(TraceError::Volumes { file: self.file.clone(), why })
+            }
+        }
+    }
+
+    /// Why the lines stop before their time; no error where a recorder that was killed leaves its file so.
+    fn broken(&mut self, broken: Broken) -> Result<(), TraceError> {
+        let number = self.lines.number();
+        let error = match broken {
+            Broken::Endless => {
+                let why = format!("it is longer than {LINE_MAX} bytes: no trace has such lines");
+                return Err(TraceError::Senseless { file: self.file.clone(), line: number, why });
+            }
+            Broken::Stream(error) => error,
+        };
+        if P::FORGIVES_TORN_END && error.kind() == io::ErrorKind::UnexpectedEof {
+            self.intake.notes.say("the compressed data ends before its time; what was whole was read");
+            return self.end();
+        }
+        let why = match (self.compression, error.kind()) {
+            (None, _) => return Err(TraceError::File { file: self.file.clone(), error }),
+            (Some(name), io::ErrorKind::UnexpectedEof) => {
+                format!("the {name} data ends here, before its time: copy the file again")
+            }
+            (Some(name), _) => format!("the {name} data is damaged behind this line: {error}"),
+        };
+        Err(TraceError::Senseless { file: self.file.clone(), line: number, why })
+    }
+
+    /// Counts the volumes on the lines that follow, and says them.
+    fn census(&mut self) -> TraceError {
+        let mut left = CENSUS_LINES;
+        while left > 0
+            && let Ok(Some(line)) = self.lines.next()
+        {
+            let text = self.lines.text(&line);
+            if !text.is_empty() && self.parser.line(text, &mut self.intake).is_err() {
+                break;
+            }
+            left -= 1;
+        }
+        let listed = self.intake.volumes.listed();
+        let seen = self.lines.number();
+        let why = format!(
+            "holds several volumes, in its first {seen} lines (with records): {listed}; choose one with --volume"
+        );
+        TraceError::Volumes { file: self.file.clone(), why }
+    }
+
+    fn step(&mut self) -> Result<Option<TraceIo>, TraceError> {
+        loop {
+            if let Some(mut io) = self.intake.pop(self.ended) {
+                let first = *self.first.get_or_insert(io.at);
+                io.at = io.at - first;
+                return Ok(Some(io));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            self.advance()?;
+        }
+    }
+}
+
+impl<P: Parse> TraceSource for Reader<P> {
+    fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
+        self.step().map_err(|error| {
+            self.ended = true;
+            self.intake.clear();
+            error.to_string()
+        })
+    }
+
+    fn applications(&self) -> &[String] {
+        self.intake.applications.names()
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        self.intake.capacity
+    }
+}
+
+impl<P: Parse> Reading for Reader<P> {
+    fn prime(&mut self) -> Result<(), TraceError> {
+        while !self.ended && self.intake.is_empty() {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    fn head(&self) -> Option<&TraceHead> {
+        self.parser.head()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.intake.notes.all()
+    }
+
+    fn volume(&self) -> Option<String> {
+        self.intake.volumes.chosen()
+    }
+}
