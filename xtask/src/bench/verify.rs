@@ -180,7 +180,7 @@ fn verify(folder: &Path) -> anyhow::Result<f64> {
     let plan =
         Plan { schema: 1, procedure: "verify".into(), target: None, seed: 1, options: toml::Table::new() };
     let (identity, geometry) = (drive.identity(), drive.geometry());
-    let mut evidence = Evidence { plan, identity, geometry, segments: Vec::new() };
+    let mut evidence = Evidence::new(plan, identity, geometry);
     while let Step::Run(workload) = procedure.next(&evidence).map_err(anyhow::Error::msg)? {
         let ran = run_workload(&mut *drive, &workload, &mut || Box::new(()))?;
         ensure!(ran.fault.is_none() && ran.segment.stop == Stop::Reached, "{}", workload.name);
