@@ -8,3 +8,4 @@ pub(crate) mod record;
 pub(crate) mod sim;
 mod target;
 pub(crate) mod trace;
+pub(crate) mod verify;

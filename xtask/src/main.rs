@@ -39,6 +39,8 @@ enum Bench {
     Sim,
     /// Readers of traces: records a second and memory, by format
     Trace(bench::trace::Options),
+    /// What verifying costs: against plain workloads, and against f3
+    Verify(bench::verify::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -51,6 +53,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(Bench::Record(options)) => bench::record::run(&options),
         Task::Bench(Bench::Sim) => bench::sim::run(),
         Task::Bench(Bench::Trace(options)) => bench::trace::run(&options),
+        Task::Bench(Bench::Verify(options)) => bench::verify::run(&options),
         Task::Reproduce(options) => reproduce::run(&options),
     }
 }

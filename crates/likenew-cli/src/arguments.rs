@@ -17,6 +17,7 @@ mod sim;
 mod surface;
 mod sweep;
 mod trim;
+mod verify;
 mod watch;
 
 use std::path::PathBuf;
@@ -43,6 +44,7 @@ pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
 pub(crate) use trim::Trim;
+pub(crate) use verify::Verify;
 pub(crate) use watch::Watch;
 
 /// Tells you how far a drive has fallen from its first day, and why.
@@ -78,6 +80,8 @@ pub(crate) enum Command {
     Cache(Cache),
     /// Does TRIM reach the flash, and what is it worth?
     Trim(Trim),
+    /// Does it hold what it says, and is what was written what is read?
+    Verify(Verify),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// What does it get from all programs, and how long do they wait? Records your own day as a trace
@@ -103,19 +107,24 @@ pub(crate) enum Command {
 pub(crate) struct On {
     /// A folder, a file, a block device, or a simulated drive such as sim:tiny-flash?state=used
     pub(crate) target: String,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
+    /// Where all randomness comes from [default: 0]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
     #[arg(long)]
     pub(crate) plan: bool,
 }
 
 impl On {
+    /// The seed that was said, or the usual one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
     /// The plan that asks this of it, with these settings.
     pub(crate) fn plan_of(&self, procedure: &str, options: toml::Table) -> Plan {
         let target = Some(self.target.clone());
-        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed, options }
+        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed(), options }
     }
 }
 

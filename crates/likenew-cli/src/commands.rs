@@ -17,4 +17,5 @@ pub(crate) mod sim;
 pub(crate) mod surface;
 pub(crate) mod sweep;
 pub(crate) mod trim;
+pub(crate) mod verify;
 pub(crate) mod watch;

@@ -46,6 +46,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Data(command) => commands::data::run(command),
         Command::Cache(command) => commands::cache::run(command),
         Command::Trim(command) => commands::trim::run(command),
+        Command::Verify(command) => commands::verify::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Record(command) => commands::record::run(&command),
         Command::Drives(command) => commands::drives::run(&command),

@@ -52,7 +52,7 @@ fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
         sample_bytes: sample,
         time: scan_time,
         cross: command.cross_file_systems,
-        seed: command.on.seed,
+        seed: command.on.seed(),
     })
 }
 

@@ -16,4 +16,5 @@ mod simulated;
 mod support;
 mod traces;
 mod trimmed;
+mod verified;
 mod watching;
