@@ -19,6 +19,12 @@ use crate::units::{Nanos, duration_text, size_text};
 pub struct Recorded {
     /// Its file, as the user names it.
     pub trace: String,
+    /// Its format, where the file does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Which of its volumes, where it holds several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
     /// Digest of its bytes.
     pub digest: String,
     /// When the I/Os leave.
@@ -200,6 +206,8 @@ mod tests {
     fn recorded() -> Recorded {
         Recorded {
             trace: "day.csv".into(),
+            format: None,
+            volume: None,
             digest: "d".into(),
             pace: ReplayPace::Dependent(Clocked {
                 speed: 1.0,

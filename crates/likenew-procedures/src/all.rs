@@ -8,6 +8,7 @@ use crate::bench::Bench;
 use crate::data::Data;
 use crate::endure::Endure;
 use crate::fill::Fill;
+use crate::replay::Replay;
 use crate::run::Run;
 use crate::surface::Surface;
 use crate::sweep::Sweep;
@@ -21,6 +22,7 @@ pub const CARDS: &[&Card] = &[
     &crate::endure::CARD,
     &crate::age::CARD,
     &crate::data::CARD,
+    &crate::replay::CARD,
     &crate::run::CARD,
 ];
 
@@ -40,6 +42,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "endure" => Ok(Box::new(Endure::from_options(&plan.options)?)),
         "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
+        "replay" => Ok(Box::new(Replay::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();

@@ -87,14 +87,6 @@ impl Issuer {
         }
     }
 
-    /// I/Os in flight at most.
-    pub(crate) fn depth(&self) -> u32 {
-        match self.timer {
-            Timer::Closed { depth } => depth,
-            Timer::Open { depth_max, .. } => depth_max,
-        }
-    }
-
     /// Whether an I/O may leave at `now`. A closed pace needs no clock.
     pub(crate) fn ready(&self, now: Nanos) -> bool {
         match self.timer {

@@ -12,8 +12,8 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::look::{Look, Sight};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
-use likenew_core::recorded::{Recorded, ReplayPace};
 use likenew_core::procedure::{Past, past};
+use likenew_core::recorded::{Recorded, ReplayPace};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -95,7 +95,9 @@ pub fn restore(
         begins(again, index, way.len());
         let recorded = recorded.next().filter(|_| is_virtual);
         let (same, name) = match again {
-            Again::Run(workload) => (run_again(drive, workload, recorded, traces, recorder)?, &*workload.name),
+            Again::Run(workload) => {
+                (run_again(drive, workload, recorded, traces, recorder)?, &*workload.name)
+            }
             Again::Look(look) => (look_again(drive, look, recorded)?, look.name()),
         };
         if !same {
