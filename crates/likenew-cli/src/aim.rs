@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Drive;
 use likenew_core::procedure::Layout;
+use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
 use likenew_sim::Spec;
@@ -21,11 +22,18 @@ pub(crate) enum Aim {
     Nop,
     /// Anything else is a path.
     Real(PathBuf, Place),
+    /// A file or block device that may be overwritten, as somebody has agreed.
+    Overwritten(PathBuf, Place, Agreement),
 }
 
 impl Aim {
     /// Tells targets apart and looks at them without changing anything.
     pub(crate) fn take(target: &str, how: &Carry) -> Result<Self, Failure> {
+        if how.consent.is_some() && (target == "nop:" || target.starts_with("sim:")) {
+            return Err(Failure::Usage(format!(
+                "--consent is for overwriting a block device or an existing file, and {target} is neither: leave it out"
+            )));
+        }
         if target == "nop:" {
             return Ok(Self::Nop);
         }
@@ -38,7 +46,47 @@ impl Aim {
         let path = std::path::absolute(target)
             .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
         let place = examine(&path, how.reserve)?;
-        Ok(Self::Real(path, place))
+        match &how.consent {
+            Some(id) => Self::agreed(path, place, Agreement { id: id.clone(), destroy: how.destroy.clone() }),
+            None => Ok(Self::Real(path, place)),
+        }
+    }
+
+    /// A file or block device for which consent was typed. Whether it holds is asked before anything else is done.
+    fn agreed(path: PathBuf, place: Place, agreement: Agreement) -> Result<Self, Failure> {
+        if matches!(place, Place::Folder { .. }) {
+            return Err(Failure::Usage(format!(
+                "--consent is for overwriting a block device or an existing file; {} is a folder, in which only own files are \
+                 written: leave it out",
+                path.display()
+            )));
+        }
+        let loss = Loss::at(&path)?;
+        loss.check(&agreement)?;
+        Ok(Self::Overwritten(path, place, agreement))
+    }
+
+    /// Where nothing was typed so far and somebody is there: says what would be lost and lets consent be typed.
+    pub(crate) fn ask_for_consent(&mut self, how: &Carry) -> Result<(), Failure> {
+        let Self::Real(path, place @ (Place::File { .. } | Place::Device { .. })) = self else {
+            return Ok(());
+        };
+        if how.yes || !prompt::somebody_is_there() {
+            return Ok(());
+        }
+        let loss = Loss::at(path)?;
+        let question = format!("{loss}\nTo overwrite it, type its {}:", loss.id.kind);
+        let Some(id) = prompt::typed(&question) else { return Ok(()) };
+        let destroy = if loss.carries.is_empty() {
+            Vec::new()
+        } else {
+            let question =
+                format!("And what it carries ({}), as far as it may be destroyed:", loss.carries.join(", "));
+            let answer = prompt::typed(&question).unwrap_or_default();
+            answer.split([',', ' ']).map(str::to_owned).collect()
+        };
+        *self = Self::agreed(path.clone(), place.clone(), Agreement { id, destroy })?;
+        Ok(())
     }
 
     /// Whether it is measured in wall time.
@@ -69,26 +117,29 @@ impl Aim {
                 spec.model(read_file).map_err(|error| Failure::Usage(error.to_string()))?.capacity_bytes
             }
             Self::Nop => likenew_real::nop::Nop::new().geometry().capacity,
-            Self::Real(_, Place::Folder { space, .. }) => space.usable_bytes,
-            Self::Real(_, Place::File { bytes } | Place::Device { bytes, .. }) => *bytes,
+            Self::Real(_, place) | Self::Overwritten(_, place, _) => match place {
+                Place::Folder { space, .. } => space.usable_bytes,
+                Place::File { bytes } | Place::Device { bytes, .. } => *bytes,
+            },
         })
     }
 
     /// What writing to it would need, for a person who asked for that.
     pub(crate) fn refuse_writing(&self) -> Result<(), Failure> {
-        match self {
-            Self::Real(path, Place::File { .. }) => Err(Failure::Refused(format!(
-                "{} is an existing file, and writing would destroy what it holds; nothing was changed. To only read it, take \
-                 likenew surface, or --op read where there is one; or give the folder it lies in to measure with own files",
-                path.display()
-            ))),
-            Self::Real(path, Place::Device { .. }) => Err(Failure::Refused(format!(
-                "{} is a block device, and writing would destroy what it holds; nothing was changed. To only read it, take \
-                 likenew surface, or --op read where there is one; or give a folder on it to measure with own files",
-                path.display()
-            ))),
-            _ => Ok(()),
-        }
+        let (path, what, instead) = match self {
+            Self::Real(path, Place::File { .. }) => (path, "an existing file", "the folder it lies in"),
+            Self::Real(path, Place::Device { .. }) => (path, "a block device", "a folder on it"),
+            _ => return Ok(()),
+        };
+        let way = match Loss::at(path) {
+            Ok(loss) => consent_to(&loss),
+            Err(why) => format!("it could not be overwritten with consent either: {why}"),
+        };
+        Err(Failure::Refused(format!(
+            "{} is {what}, and writing would destroy what it holds; nothing was changed. To only read it, take likenew surface, or \
+             --op read where there is one; or give {instead} to measure with own files; {way}",
+            path.display()
+        )))
     }
 
     /// Removes what a killed run has left in a folder: asks where there is somebody to ask.
@@ -126,8 +177,27 @@ impl Aim {
                     Options { engine: engine(how.engine), layout, consent: None, reserve: how.reserve };
                 Ok(likenew_real::open::open(path, options)?)
             }
+            Self::Overwritten(path, _, agreement) => {
+                anstream::eprintln!("{}", Loss::at(path)?);
+                let consent = Some(Consent::to_overwrite(path, agreement)?);
+                let options =
+                    Options { engine: engine(how.engine), layout: None, consent, reserve: how.reserve };
+                Ok(likenew_real::open::open(path, options)?)
+            }
         }
     }
+}
+
+/// What to type to overwrite it.
+fn consent_to(loss: &Loss) -> String {
+    let destroy = match &loss.carries[..] {
+        [] => String::new(),
+        known => format!(" --destroy {}", known.join(",")),
+    };
+    format!(
+        "to overwrite it and lose everything on it, add --consent \"{}\"{destroy} (its {})",
+        loss.id.text, loss.id.kind
+    )
 }
 
 fn engine(name: EngineName) -> likenew_real::engine::Engine {

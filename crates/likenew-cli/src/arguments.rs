@@ -148,6 +148,13 @@ pub(crate) struct Carry {
     /// Keep every single I/O in the run folder, as samples.parquet
     #[arg(long)]
     pub(crate) samples: bool,
+    /// Consent to overwrite a block device or an existing file, and lose what is on it: its serial number, or what stands for
+    /// that. A refusal says what
+    #[arg(long, value_name = "ID")]
+    pub(crate) consent: Option<String>,
+    /// File systems, partition tables and the like that may be destroyed with it, by name
+    #[arg(long, value_delimiter = ',', value_name = "NAME,..", requires = "consent")]
+    pub(crate) destroy: Vec<String>,
     /// Answer yes to questions of convenience; never replaces consent
     #[arg(long)]
     pub(crate) yes: bool,

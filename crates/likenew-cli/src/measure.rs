@@ -57,6 +57,7 @@ pub(crate) fn ask(
 ) -> Result<Exit, Failure> {
     let mut aim = Aim::take(&on.target, how)?;
     if writes {
+        aim.ask_for_consent(how)?;
         aim.refuse_writing()?;
     }
     aim.clear_leftover(how)?;
@@ -122,7 +123,8 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry) -> Result<Exit, F
 
 /// A report's document from evidence and what was concluded from it.
 pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Instrument) -> Document {
-    let written = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>();
+    let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_the_drive());
+    let written = reached.map(|segment| segment.bytes(Op::Write)).sum::<u64>();
     let written = written + evidence.sights.iter().map(Sight::bytes_written).sum::<u64>();
     let span = |past: Past<'_>| match past {
         Past::Segment(segment) => (segment.began, segment.ended),

@@ -14,3 +14,12 @@ pub(crate) fn confirm(question: &str) -> bool {
     let heard = std::io::stderr().flush().and_then(|()| std::io::stdin().lock().read_line(&mut answer));
     heard.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
+
+/// Asks for words; none if there are none.
+pub(crate) fn typed(question: &str) -> Option<String> {
+    eprint!("{question} ");
+    let mut answer = String::new();
+    std::io::stderr().flush().and_then(|()| std::io::stdin().lock().read_line(&mut answer)).ok()?;
+    let answer = answer.trim();
+    (!answer.is_empty()).then(|| answer.to_owned())
+}

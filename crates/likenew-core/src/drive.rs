@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Access;
+use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::look::{Look, Seen};
 use crate::target::{Geometry, Target};
@@ -35,6 +37,27 @@ pub trait Drive {
     /// # Errors
     /// The lab failed.
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault>;
+
+    /// Lanes that are opened from here on reach it in this way; direct is how it starts. `cold` makes durable what was written
+    /// to files of our own and drops it from the page cache first, so that nothing of them comes from memory.
+    ///
+    /// # Errors
+    /// It has no such way, or nothing that is ours to drop; or the lab failed.
+    fn reach(&mut self, access: Access, cold: bool) -> Result<(), Fault> {
+        if access == Access::Direct && !cold {
+            return Ok(());
+        }
+        Err(Fault::Unsuitable(format!(
+            "{} has no page cache in front of it: leave out access and cold, or give a folder or a simulated drive",
+            self.identity().name
+        )))
+    }
+
+    /// What was counted at the devices below it since they were attached; nothing where nobody counts, such as below a file
+    /// system in memory or on another machine. No lane is open.
+    fn counters(&mut self) -> Option<Counters> {
+        None
+    }
 
     /// Its clock reads `now` from here on, which is not before what it reads: an interrupted run goes on where it stopped.
     /// A virtual clock moves by being waited for alone, so that a drive that has one does nothing.

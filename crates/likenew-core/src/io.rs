@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::serde_as_text;
+use crate::stamp::Stamp;
 use crate::units::Nanos;
 
 /// One of a lane's request slots, `0 .. depth`. A slot holds at most one I/O in flight and owns one buffer.
@@ -63,6 +64,8 @@ pub enum DataClass {
     Random,
     /// Fresh bytes that a lossless compressor shortens to this share of their length, `0 < share < 1`.
     Ratio(f32),
+    /// Sectors that say what they are, so that reads with the same class are checked; no compressor shortens them.
+    Stamped(Stamp),
 }
 
 impl DataClass {
@@ -70,7 +73,7 @@ impl DataClass {
     pub fn compressed_share(self) -> f64 {
         match self {
             Self::Zero => 0.0,
-            Self::Random => 1.0,
+            Self::Random | Self::Stamped(_) => 1.0,
             Self::Ratio(share) => f64::from(share),
         }
     }
@@ -82,6 +85,7 @@ impl fmt::Display for DataClass {
             Self::Zero => f.pad("zero"),
             Self::Random => f.pad("random"),
             Self::Ratio(share) => share.fmt(f),
+            Self::Stamped(stamp) => write!(f, "stamped:{stamp}"),
         }
     }
 }
@@ -95,12 +99,15 @@ impl FromStr for DataClass {
             "random" => return Ok(Self::Random),
             _ => {}
         }
+        if let Some(stamp) = text.strip_prefix("stamped:") {
+            return stamp.parse().map(Self::Stamped);
+        }
         match text.parse::<f32>() {
             Ok(0.0) => Ok(Self::Zero),
             Ok(1.0) => Ok(Self::Random),
             Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Ratio(share)),
             _ => Err(format!(
-                "\"{text}\" is no class of data: write zero, random, or the share 0..1 that the data compresses to, such as 0.5"
+                "\"{text}\" is no class of data: write zero, random, the share 0..1 that the data compresses to, such as 0.5, or stamped:KEY"
             )),
         }
     }
@@ -178,10 +185,10 @@ mod tests {
 
     #[test]
     fn data_classes_read_back_and_nonsense_does_not() {
-        for text in ["zero", "random", "0.5", "0.25"] {
+        for text in ["zero", "random", "0.5", "0.25", "stamped:17:2"] {
             assert_eq!(text.parse::<DataClass>().unwrap().to_string(), text);
         }
-        for text in ["", "half", "1.5", "-0.1", "NaN", "inf"] {
+        for text in ["", "half", "1.5", "-0.1", "NaN", "inf", "stamped", "stamped:", "stamped:x"] {
             assert!(text.parse::<DataClass>().is_err(), "{text}");
         }
     }

@@ -4,7 +4,10 @@
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
 //! estimates anything.
 
+pub mod access;
 pub mod busy;
+pub mod counters;
+pub mod damage;
 pub mod drive;
 pub mod fault;
 pub mod instrument;
@@ -24,6 +27,7 @@ pub mod replayed;
 pub mod sample;
 pub mod segment;
 pub mod size;
+pub mod stamp;
 pub mod tally;
 pub mod target;
 pub mod trace;

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use crate::counters::Counters;
 use crate::drive::{Drive, Identity, Kind, Lane, Need};
 use crate::fault::Fault;
 use crate::io::{Completion, Io, Op, Outcome, Slot};
@@ -22,6 +23,7 @@ pub struct Memory {
     bad: Vec<(Range<u64>, i32)>,
     lost_after: Option<u64>,
     served: u64,
+    counters: Counters,
 }
 
 impl Memory {
@@ -45,6 +47,7 @@ impl Memory {
             bad: Vec::new(),
             lost_after: None,
             served: 0,
+            counters: Counters { devices: 1, ..Counters::default() },
         }
     }
 
@@ -82,6 +85,9 @@ impl Memory {
             Op::Trim => held.fill(0),
             Op::Flush => {}
         }
+        let moved = outcome.bytes(io.length);
+        self.counters.count(io.op, u64::from(moved));
+        self.counters.busy += self.service;
         let server = self.free_at.iter_mut().min().expect("a drive has a server");
         *server = (*server).max(self.now) + self.service;
         Completion { slot: io.slot, at: *server, outcome }
@@ -109,6 +115,11 @@ impl Drive for Memory {
 
     fn lanes_max(&self) -> u32 {
         1
+    }
+
+    /// Its own books; the time is that of all servers together.
+    fn counters(&mut self) -> Option<Counters> {
+        Some(self.counters)
     }
 
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::io::Op;
 use crate::serde_as_text;
 
-/// `read`, `write`, `trim`, or `mix:70`: 70 % reads, the rest writes, drawn afresh for each I/O.
+/// `read`, `write`, `trim`, `flush`, or `mix:70`: 70 % reads, the rest writes, drawn afresh for each I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mix {
     /// One operation only.
@@ -48,13 +48,14 @@ impl FromStr for Mix {
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || {
             format!(
-                "\"{text}\" is no operation: write read, write, trim, or mix:70 for 70 % reads and 30 % writes"
+                "\"{text}\" is no operation: write read, write, trim, flush, or mix:70 for 70 % reads and 30 % writes"
             )
         };
         match text {
             "read" => Ok(Self::Only(Op::Read)),
             "write" => Ok(Self::Only(Op::Write)),
             "trim" => Ok(Self::Only(Op::Trim)),
+            "flush" => Ok(Self::Only(Op::Flush)),
             _ => match text.strip_prefix("mix:").and_then(|percent| percent.parse().ok()) {
                 Some(0) => Ok(Self::Only(Op::Write)),
                 Some(100) => Ok(Self::Only(Op::Read)),
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn mixes_read_back_and_nonsense_does_not() {
-        for text in ["read", "write", "trim", "mix:70"] {
+        for text in ["read", "write", "trim", "flush", "mix:70"] {
             assert_eq!(text.parse::<Mix>().unwrap().to_string(), text);
         }
         assert_eq!("mix:100".parse::<Mix>().unwrap(), Mix::Only(Op::Read));

@@ -188,6 +188,9 @@ impl Recorded {
         {
             return Err(format!("speed = {} is not in 0.001..1000000", clocked.speed));
         }
+        if matches!(self.data, DataClass::Stamped(_)) {
+            return Err("a recording is written over and over, so its data is never stamped".into());
+        }
         if self.applications.len() > Self::APPLICATIONS_MAX {
             let (count, most) = (self.applications.len(), Self::APPLICATIONS_MAX);
             return Err(format!("{count} applications are more than the {most} that are told apart"));

@@ -76,7 +76,9 @@ impl Rehearsal {
         }
         for segment in evidence.segments.drain(first..) {
             rehearsal.bytes_moved = rehearsal.bytes_moved.saturating_add(segment.total().bytes);
-            rehearsal.bytes_written = rehearsal.bytes_written.saturating_add(segment.bytes(Op::Write));
+            if segment.workload.reaches_the_drive() {
+                rehearsal.bytes_written = rehearsal.bytes_written.saturating_add(segment.bytes(Op::Write));
+            }
             rehearsal.elapsed = Nanos(rehearsal.elapsed.0.saturating_add(segment.elapsed().0));
             rehearsal.workloads.push(segment.workload);
         }

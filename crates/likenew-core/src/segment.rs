@@ -5,6 +5,8 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use crate::busy;
+use crate::counters::Counters;
+use crate::damage::Damage;
 use crate::drive::Accounting;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
@@ -57,6 +59,12 @@ pub struct Segment {
     /// A simulated drive's own books after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
+    /// What the system counted at the device meanwhile, others' I/O included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counters>,
+    /// What was read where stamped sectors belong; absent where nothing was to be checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<Damage>,
 }
 
 impl Segment {
@@ -260,6 +268,8 @@ impl SegmentRecorder {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
+            damage: None,
         }
     }
 

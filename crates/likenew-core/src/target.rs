@@ -29,10 +29,19 @@ pub struct Geometry {
     pub writable: bool,
     /// Whether `Op::Trim` does anything.
     pub trims: bool,
-    /// Whether it keeps the bytes it is given. Where not, buffers need not be filled.
+    /// Whether it keeps the bytes it is given. Where not, buffers need not be filled, but for stamped sectors
+    /// ([`Geometry::keeps_stamps`]).
     pub carries_data: bool,
     /// Whose time it keeps.
     pub clock: Clock,
+}
+
+impl Geometry {
+    /// Whether it reads back stamped sectors ([`crate::stamp`]) as it was given them. A simulated drive does, even where it
+    /// keeps no other bytes: stamps are few bytes to remember.
+    pub fn keeps_stamps(&self) -> bool {
+        self.carries_data || self.clock == Clock::Virtual
+    }
 }
 
 /// What can be known of a drive's state without measuring. Unknown is a value.

@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Access;
 use crate::io::DataClass;
 use crate::mix::Mix;
 use crate::place::Place;
 use crate::recorded::Recorded;
 use crate::size::Size;
+use crate::stamp::SECTOR;
 use crate::target::Geometry;
 use crate::units::Nanos;
 use crate::until::Until;
@@ -31,6 +33,16 @@ pub struct Workload {
     /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
+    /// Whether its I/Os go past the page cache, through it, or nowhere.
+    #[serde(default, skip_serializing_if = "Access::is_direct")]
+    pub access: Access,
+    /// It begins with nothing of our own files in the page cache: they are made durable and dropped from it, before its time
+    /// counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
+    /// It ends with a flush on every lane, whose time counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flush: bool,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -48,7 +60,7 @@ pub struct Stream {
     pub place: Place,
     /// When.
     pub pace: Pace,
-    /// What the written bytes are like.
+    /// What the written bytes are like; of stamped data also what is expected where it reads.
     #[serde(default = "random")]
     pub data: DataClass,
 }
@@ -146,7 +158,18 @@ pub const SAMPLES_MAX: u32 = 65_536;
 impl Workload {
     /// Streams that run side by side until a bound is reached, on one lane, with a seed that is still to be given.
     pub fn new(name: impl Into<String>, until: Until, streams: Vec<Stream>) -> Self {
-        Self { name: name.into(), lanes: 1, until, seed: 0, samples: 0, recorded: None, streams }
+        Self {
+            name: name.into(),
+            lanes: 1,
+            until,
+            seed: 0,
+            samples: 0,
+            access: Access::Direct,
+            cold: false,
+            flush: false,
+            recorded: None,
+            streams,
+        }
     }
 
     /// The drive is left alone for so long.
@@ -168,6 +191,22 @@ impl Workload {
     /// Streams that its samples may have.
     pub fn stream_count(&self) -> usize {
         self.recorded.as_ref().map_or(self.streams.len(), Recorded::streams)
+    }
+
+    /// Whether its I/Os are meant to reach the drive, however many of them memory answers.
+    pub fn reaches_the_drive(&self) -> bool {
+        self.access != Access::Null
+    }
+
+    /// Whether any stream writes or reads stamped data.
+    pub fn is_stamped(&self) -> bool {
+        self.streams.iter().any(|stream| matches!(stream.data, DataClass::Stamped(_)))
+    }
+
+    /// Whether any stream reads stamped data, so that what it reads is checked.
+    pub fn checks_stamps(&self) -> bool {
+        let reads = |stream: &Stream| matches!(stream.op, Mix::Only(crate::io::Op::Read) | Mix::Reads(_));
+        self.streams.iter().any(|stream| reads(stream) && matches!(stream.data, DataClass::Stamped(_)))
     }
 
     /// I/Os in flight at most, over all streams of one lane.
@@ -227,6 +266,9 @@ impl Workload {
         }
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
             return Err("it needs at least one lane and at most 65535 streams".into());
+        }
+        if self.streams.is_empty() && (self.flush || !self.access.is_direct()) {
+            return Err("a rest has no I/Os: leave out access and flush".into());
         }
         if self.samples > SAMPLES_MAX {
             let samples = self.samples;
@@ -305,6 +347,9 @@ impl Stream {
         if self.op == Mix::Only(crate::io::Op::Trim) && !geometry.trims {
             return Err("this target has no TRIM".into());
         }
+        if let DataClass::Stamped(_) = self.data {
+            self.check_stamps(geometry)?;
+        }
         let region = self.place.region().resolve(geometry.capacity, geometry.block)?;
         for (bytes, _) in self.size.choices() {
             if !bytes.is_multiple_of(geometry.block) {
@@ -324,6 +369,21 @@ impl Stream {
                     region.end - region.start
                 ));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Stream {
+    fn check_stamps(&self, geometry: &Geometry) -> Result<(), String> {
+        if !geometry.keeps_stamps() {
+            return Err("stamped data would not be there to be read: this target keeps nothing".into());
+        }
+        if !geometry.block.is_multiple_of(SECTOR as u32) {
+            return Err(format!(
+                "stamped data is made of sectors of {SECTOR} bytes, and this target's blocks are {} bytes",
+                geometry.block
+            ));
         }
         Ok(())
     }
@@ -356,6 +416,9 @@ mod tests {
             seed: 0,
             samples: 0,
             recorded: None,
+            access: Access::Direct,
+            cold: false,
+            flush: false,
             streams: vec![Stream {
                 op: Mix::Only(Op::Read),
                 size: size.parse().unwrap(),
@@ -372,8 +435,11 @@ mod tests {
         assert_eq!(workload.check(&geometry()), Ok(()));
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
-        assert!(!text.contains("samples"), "{text}");
-        let workload = Workload { samples: 1000, ..workload };
+        for word in ["samples", "access", "cold", "flush"] {
+            assert!(!text.contains(word), "{text}");
+        }
+        let workload =
+            Workload { samples: 1000, access: Access::Buffered, cold: true, flush: true, ..workload };
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
     }
@@ -421,5 +487,10 @@ mod tests {
         case(&|w| w.streams[0].place = Place::Uniform("0..2GiB".parse().unwrap()), "beyond");
         case(&|w| w.streams[0].place = Place::Forward("0..2k".parse().unwrap()), "empty");
         case(&|w| w.streams.clear(), "rest needs");
+        let rests = |w: &mut Workload| {
+            (w.streams, w.until) = (Vec::new(), Until::elapsed(Nanos(1)));
+            w.access = Access::Buffered;
+        };
+        case(&rests, "no I/Os");
     }
 }

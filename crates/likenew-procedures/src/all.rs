@@ -12,6 +12,7 @@ use crate::replay::Replay;
 use crate::run::Run;
 use crate::surface::Surface;
 use crate::sweep::Sweep;
+use crate::verify::Verify;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
 pub const CARDS: &[&Card] = &[
@@ -23,6 +24,7 @@ pub const CARDS: &[&Card] = &[
     &crate::age::CARD,
     &crate::data::CARD,
     &crate::replay::CARD,
+    &crate::verify::CARD,
     &crate::run::CARD,
 ];
 
@@ -43,6 +45,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "replay" => Ok(Box::new(Replay::from_options(&plan.options)?)),
+        "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();

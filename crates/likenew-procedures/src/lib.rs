@@ -20,6 +20,7 @@ pub mod run;
 mod series;
 pub mod surface;
 pub mod sweep;
+pub mod verify;
 mod workloads;
 
 /// Of the intervals that are reported.

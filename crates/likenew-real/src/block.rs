@@ -18,6 +18,16 @@ impl BlockDevice {
         Some(Self { folder: fs::canonicalize(link).ok()? })
     }
 
+    /// The device that has this folder.
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Its numbers.
+    pub(crate) fn number(&self) -> Option<DeviceNumber> {
+        DeviceNumber::parse(&self.attribute("dev")?)
+    }
+
     /// Its folder in /sys.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -54,6 +64,12 @@ impl BlockDevice {
     /// Names of the devices that it is built on.
     pub(crate) fn slaves(&self) -> Vec<String> {
         self.links("slaves")
+    }
+
+    /// The devices that it is built on.
+    pub(crate) fn slave_devices(&self) -> Vec<Self> {
+        let folders = self.slaves().into_iter().map(|name| self.folder.join("slaves").join(name));
+        folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 
     /// The first line of one of its attributes, if there is one that says something.

@@ -58,7 +58,7 @@ fn drive(path: &Path, fd: OwnedFd, writable: bool, engine: Engine) -> Result<imp
     let trims = writable && takes_discards(number);
     let geometry =
         Geometry { capacity, block, boundary: None, writable, trims, carries_data: true, clock: Clock::Wall };
-    Ok(RealDrive::new(path, Kind::Device, Single::new(fd, geometry), carrier, about))
+    Ok(RealDrive::new(path, Kind::Device, Single::new(fd, geometry, true), carrier, about))
 }
 
 /// Bytes of an open block device.

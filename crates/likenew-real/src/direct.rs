@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
+use rustix::fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, statx};
 use rustix::io::Errno;
 
 /// Every drive takes I/Os in steps of this; used where nothing better is known, and without direct I/O.
@@ -29,14 +29,30 @@ impl Direct {
     ) -> rustix::io::Result<(OwnedFd, Self)> {
         match open(OFlags::DIRECT) {
             Ok(fd) => {
-                let block = alignment(&fd).unwrap_or(BLOCK_UNKNOWN).max(BLOCK_MIN);
-                Ok((fd, Self { flags: OFlags::DIRECT, block }))
+                let direct = Self::aligned(&fd);
+                Ok((fd, direct))
             }
             Err(Errno::INVAL | Errno::NOTSUP) => {
                 Ok((open(OFlags::empty())?, Self { flags: OFlags::empty(), block: BLOCK_UNKNOWN }))
             }
             Err(errno) => Err(errno),
         }
+    }
+
+    /// How a file is open.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub(crate) fn of(fd: impl AsFd) -> rustix::io::Result<Self> {
+        if fcntl_getfl(&fd)?.contains(OFlags::DIRECT) {
+            return Ok(Self::aligned(fd));
+        }
+        Ok(Self { flags: OFlags::empty(), block: BLOCK_UNKNOWN })
+    }
+
+    fn aligned(fd: impl AsFd) -> Self {
+        let block = alignment(fd).unwrap_or(BLOCK_UNKNOWN).max(BLOCK_MIN);
+        Self { flags: OFlags::DIRECT, block }
     }
 
     /// What has to be said of numbers measured this way.

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use likenew_core::access::Access;
+use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive, Identity, Kind, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::target::Geometry;
@@ -12,6 +14,7 @@ use crate::clock::Monotonic;
 use crate::engine::{Carrier, LANES_MAX};
 use crate::identify::About;
 use crate::medium::Medium;
+use crate::nop;
 
 /// A medium that can be measured. Lanes share the medium, so what it holds is given up when the drive and all lanes are
 /// gone.
@@ -22,13 +25,22 @@ pub(crate) struct RealDrive<M> {
     carrier: Carrier,
     clock: Monotonic,
     about: About,
+    access: Access,
 }
 
 impl<M: Medium> RealDrive<M> {
     pub(crate) fn new(path: &Path, kind: Kind, medium: M, carrier: Carrier, mut about: About) -> Self {
         about.caveats.extend(carrier.caveat.clone());
         let name = path.display().to_string();
-        Self { name, kind, medium: Arc::new(medium), carrier, clock: Monotonic::start(), about }
+        Self {
+            name,
+            kind,
+            medium: Arc::new(medium),
+            carrier,
+            clock: Monotonic::start(),
+            about,
+            access: Access::Direct,
+        }
     }
 }
 
@@ -56,11 +68,29 @@ impl<M: Medium> Drive for RealDrive<M> {
         LANES_MAX
     }
 
+    fn reach(&mut self, access: Access, cold: bool) -> Result<(), Fault> {
+        if cold {
+            self.medium.make_cold()?;
+        }
+        if access != self.access && access != Access::Null {
+            self.medium.reach(access)?;
+        }
+        self.access = access;
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Option<Counters> {
+        self.about.counters.read()
+    }
+
     fn go_on_at(&mut self, now: Nanos) {
         self.clock = Monotonic::reading(now.max(self.clock.now()));
     }
 
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+        if self.access == Access::Null {
+            return Ok(nop::lanes(self.medium.geometry(), self.clock, need));
+        }
         self.carrier.lanes(&self.medium, self.clock, &self.about.health, need)
     }
 }

@@ -1,5 +1,6 @@
-//! An existing file as a drive that may only be read: it is the user's own.
+//! An existing file as a drive: for reading, as it is the user's own, or for writing where a consent says so.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use likenew_core::drive::{Drive, Kind};
@@ -7,6 +8,7 @@ use likenew_core::fault::Fault;
 use likenew_core::target::{Clock, Geometry};
 use rustix::fs::{Mode, OFlags, fstat};
 
+use crate::consent::Consent;
 use crate::direct::Direct;
 use crate::drive::RealDrive;
 use crate::engine::{Carrier, Engine};
@@ -19,10 +21,30 @@ use crate::single::Single;
 /// # Errors
 /// It is too short to be measured, or can not be read.
 pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, Fault> {
-    let carrier = Carrier::choose(engine)?;
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     let (fd, direct) = Direct::open(|flags| rustix::fs::open(path, read | flags, Mode::empty()))
         .map_err(|errno| not_possible("read", path, errno))?;
+    drive(path, fd, direct, false, engine)
+}
+
+/// Opens the file that a consent was given for, for reading and writing. Its length stays what it is.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_writable(consent: Consent, engine: Engine) -> Result<impl Drive + use<>, Fault> {
+    let (path, fd) = consent.into_parts();
+    let direct = Direct::of(&fd).map_err(failed(format!("look at {}", path.display())))?;
+    drive(&path, fd, direct, true, engine)
+}
+
+fn drive(
+    path: &Path,
+    fd: OwnedFd,
+    direct: Direct,
+    writable: bool,
+    engine: Engine,
+) -> Result<impl Drive + use<>, Fault> {
+    let carrier = Carrier::choose(engine)?;
     let stat = fstat(&fd).map_err(failed(format!("look at {}", path.display())))?;
     let bytes = stat.st_size.cast_unsigned();
     let capacity = bytes - bytes % u64::from(direct.block);
@@ -46,10 +68,16 @@ pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, Fa
         capacity,
         block: direct.block,
         boundary: None,
-        writable: false,
-        trims: false,
+        writable,
+        trims: writable,
         carries_data: true,
         clock: Clock::Wall,
     };
-    Ok(RealDrive::new(path, Kind::File, Single::new(fd, geometry), carrier, about))
+    Ok(RealDrive::new(
+        path,
+        Kind::File,
+        Single::new(fd, geometry, direct.flags.contains(OFlags::DIRECT)),
+        carrier,
+        about,
+    ))
 }

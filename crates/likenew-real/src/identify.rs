@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use crate::block::BlockDevice;
+use crate::counter_source::CounterSource;
 use crate::health::HealthSource;
 use crate::mounts::{DeviceNumber, Mount};
 
@@ -14,6 +15,7 @@ pub(crate) struct About {
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) caveats: Vec<String>,
     pub(crate) health: HealthSource,
+    pub(crate) counters: CounterSource,
 }
 
 impl About {
@@ -28,6 +30,10 @@ impl About {
         about.fact("mounted from", &mount.source);
         about.fact("mount options", &mount.options);
         about.caveats.extend(file_system_caveat(&mount.kind, &mount.options));
+        about.counters = CounterSource::of_mount(&mount);
+        if about.counters.names().len() > 1 {
+            about.fact("devices", &about.counters.names().join(", "));
+        }
         // A file system of several devices has a number of its own; its source is then one of them.
         let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
         if let Some(device) = BlockDevice::numbered(mount.device).or_else(by_source) {
@@ -40,6 +46,7 @@ impl About {
     pub(crate) fn of_device(number: DeviceNumber) -> Self {
         let mut about = Self::default();
         if let Some(device) = BlockDevice::numbered(number) {
+            about.counters = CounterSource::of_device(&device);
             about.add_device(&device);
         }
         about

@@ -19,10 +19,12 @@ pub mod open;
 pub mod scan;
 pub mod scratch;
 pub mod space;
+pub mod stable_id;
 
 mod block;
 #[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
 mod buffers;
+mod counter_source;
 mod device;
 mod direct;
 mod drive;
@@ -31,6 +33,7 @@ mod file;
 mod flights;
 mod health;
 mod identify;
+mod in_use;
 mod medium;
 mod mounts;
 mod posix;
@@ -40,6 +43,7 @@ mod rest;
     reason = "submission entries and registered buffers carry addresses that the kernel uses"
 )]
 mod ring;
+mod signature;
 mod single;
 mod table;
 #[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]

@@ -3,10 +3,11 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
+use likenew_core::access::Access;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::target::Geometry;
-use rustix::fs::{FallocateFlags, fallocate, fsync};
+use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl, fsync};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::flights::outcome;
@@ -30,6 +31,18 @@ pub(crate) trait Medium: Send + Sync + 'static {
     fn only(&self) -> Option<BorrowedFd<'_>> {
         None
     }
+
+    /// I/Os go past the page cache from here on, or through it. Nothing is in flight.
+    ///
+    /// # Errors
+    /// The file system does not let one change.
+    fn reach(&self, access: Access) -> Result<(), Fault>;
+
+    /// Makes durable what was written and drops it from the page cache. Nothing is in flight.
+    ///
+    /// # Errors
+    /// It is not ours to drop, or could not be made durable.
+    fn make_cold(&self) -> Result<(), Fault>;
 
     /// The path that was found to be gone, if it was.
     fn vanished(&self) -> Option<PathBuf> {
@@ -68,6 +81,13 @@ pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome 
         }
     };
     outcome(io, answer.map_or_else(|errno| -errno.raw_os_error(), |moved| moved as i32))
+}
+
+/// Has a descriptor's I/Os go past the page cache, or through it.
+pub(crate) fn set_direct(fd: impl AsFd, direct: bool) -> rustix::io::Result<()> {
+    let mut flags = fcntl_getfl(&fd)?;
+    flags.set(OFlags::DIRECT, direct);
+    fcntl_setfl(fd, flags)
 }
 
 /// The mode of `fallocate` that says "this range holds nothing of use". Of a file it frees the blocks; a block device

@@ -25,7 +25,7 @@ pub struct Options {
     pub engine: Engine,
     /// The files that make up a folder's drive; needed for a folder, and for nothing else.
     pub layout: Option<Layout>,
-    /// The right to write to a block device. Without it, files and devices are only read.
+    /// The right to overwrite a file or block device. Without it, both are only read.
     pub consent: Option<Consent>,
     /// Bytes of a folder's file system that stay free; see [`Space`] for what is usual.
     pub reserve: Option<u64>,
@@ -107,6 +107,9 @@ pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, Fault> {
         (Place::Device { .. }, None, Some(consent)) if consent.path() == path => {
             Ok(Box::new(device::open_writable(consent, engine)?))
         }
+        (Place::File { .. }, None, Some(consent)) if consent.path() == path => {
+            Ok(Box::new(file::open_writable(consent, engine)?))
+        }
         (place, layout, consent) => Err(unsuitable(path, &place, layout.is_some(), consent.is_some())),
     }
 }
@@ -117,11 +120,11 @@ fn unsuitable(path: &Path, place: &Place, has_layout: bool, has_consent: bool) -
         Place::Folder { .. } if !has_layout => {
             format!("the folder {path} needs to know how many files of which length to measure with")
         }
-        Place::Folder { .. } | Place::File { .. } if has_consent => {
-            format!("a consent to write is for the block device that it was given for, and {path} is none")
+        Place::Folder { .. } if has_consent => {
+            format!("a consent is for the file or block device that it was given for, and {path} is none")
         }
-        Place::Device { .. } if has_consent && !has_layout => {
-            format!("the consent to write was given for another device than {path}")
+        Place::File { .. } | Place::Device { .. } if has_consent && !has_layout => {
+            format!("the consent to write was given for something else than {path}")
         }
         _ => format!("{path} is no folder, so there is no place in it for files of ours"),
     })

@@ -2,20 +2,25 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use likenew_core::access::Access;
+use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Outcome};
 use likenew_core::target::Geometry;
 
-use crate::medium::{Medium, Spot, perform_at};
+use crate::fault::failed;
+use crate::medium::{Medium, Spot, perform_at, set_direct};
 
 /// One descriptor; addresses are offsets in it.
 pub(crate) struct Single {
     fd: OwnedFd,
     geometry: Geometry,
+    /// Whether it can be reached past the page cache.
+    direct: bool,
 }
 
 impl Single {
-    pub(crate) fn new(fd: OwnedFd, geometry: Geometry) -> Self {
-        Self { fd, geometry }
+    pub(crate) fn new(fd: OwnedFd, geometry: Geometry, direct: bool) -> Self {
+        Self { fd, geometry, direct }
     }
 }
 
@@ -37,6 +42,18 @@ impl Medium for Single {
 
     fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome {
         perform_at(Spot { fd: self.fd.as_fd(), offset: io.offset }, io, buffer)
+    }
+
+    fn reach(&self, access: Access) -> Result<(), Fault> {
+        set_direct(&self.fd, self.direct && access == Access::Direct)
+            .map_err(failed("change between direct and buffered I/O"))
+    }
+
+    fn make_cold(&self) -> Result<(), Fault> {
+        Err(Fault::Unsuitable(
+            "what the page cache holds of a file or device that is not our own stays there: leave out cold, or give a folder"
+                .into(),
+        ))
     }
 
     fn only(&self) -> Option<BorrowedFd<'_>> {

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use likenew_core::access::Access;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::target::Geometry;
-use rustix::fs::{Mode, OFlags, fstatvfs, fsync, open};
+use rustix::fs::{Advice, Mode, OFlags, fadvise, fstatvfs, fsync, open};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::fault::failed;
-use crate::medium::{Medium, Spot, perform_at};
+use crate::medium::{Medium, Spot, perform_at, set_direct};
 use crate::scratch::{Scratch, lock};
 
 /// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim of exactly its
@@ -24,8 +25,10 @@ use crate::scratch::{Scratch, lock};
 pub(crate) struct FileTable {
     geometry: Geometry,
     file_bytes: u64,
-    /// How files are opened: direct, if the file system can.
-    flags: OFlags,
+    /// Whether the file system can do direct I/O.
+    can_direct: bool,
+    /// Whether files are reached through the page cache.
+    buffered: AtomicBool,
     reserve_bytes: u64,
     files: Box<[Entry]>,
     /// What the number of a deleted file leads to.
@@ -65,7 +68,8 @@ impl FileTable {
         Ok(Self {
             geometry,
             file_bytes,
-            flags,
+            can_direct: flags.contains(OFlags::DIRECT),
+            buffered: AtomicBool::new(false),
             reserve_bytes,
             files: (0..files).map(|_| Entry::default()).collect(),
             nothing,
@@ -104,7 +108,8 @@ impl FileTable {
         {
             return Err(Errno::NOSPC);
         }
-        let made = self.scratch.create_fd(file as u32, self.flags);
+        let flags = if self.is_direct() { OFlags::DIRECT } else { OFlags::empty() };
+        let made = self.scratch.create_fd(file as u32, flags);
         if made.as_ref().is_err_and(|errno| *errno == Errno::NOENT) && self.scratch.is_gone() {
             self.gone.store(true, Ordering::Release);
         }
@@ -131,6 +136,16 @@ impl FileTable {
         entry.dirty.store(false, Ordering::Release);
         // Gives up the last hold on the file, which is when its space becomes free.
         lead_to(entry.fd.get().expect("a file that is there has a descriptor"), &self.nothing)
+    }
+
+    fn is_direct(&self) -> bool {
+        self.can_direct && !self.buffered.load(Ordering::Acquire)
+    }
+
+    /// The files that are there.
+    fn there(&self) -> impl Iterator<Item = &OwnedFd> {
+        let there = self.files.iter().filter(|entry| entry.there.load(Ordering::Acquire));
+        there.filter_map(|entry| entry.fd.get())
     }
 
     /// Makes every file durable that was written since the last flush.
@@ -192,6 +207,24 @@ impl Medium for FileTable {
                 dirty.store(true, Ordering::Release);
             }
         }
+    }
+
+    fn reach(&self, access: Access) -> Result<(), Fault> {
+        self.buffered.store(access == Access::Buffered, Ordering::Release);
+        let direct = self.is_direct();
+        let mut files = self.there();
+        files
+            .try_for_each(|fd| set_direct(fd, direct))
+            .map_err(failed("change between direct and buffered I/O"))
+    }
+
+    fn make_cold(&self) -> Result<(), Fault> {
+        self.flush().map_err(failed("make our own files durable"))?;
+        // Zero bytes from zero on are all of a file (posix_fadvise(2)). Only clean pages are dropped.
+        let mut files = self.there();
+        files
+            .try_for_each(|fd| fadvise(fd, 0, None, Advice::DontNeed))
+            .map_err(failed("drop our own files from the page cache"))
     }
 
     fn vanished(&self) -> Option<PathBuf> {

@@ -69,10 +69,10 @@ fn data_rate(clock: &dyn Target, class: DataClass) -> f64 {
     let mut words = vec![0u64; DATA_BYTES as usize / size_of::<u64>()];
     let buffer: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
     let mut generator = Generator::new(0);
-    generator.fill(buffer, class);
+    generator.fill(buffer, class, 0);
     let began = clock.now();
     for _ in 0..DATA_ROUNDS {
-        generator.fill(buffer, class);
+        generator.fill(buffer, class, 0);
         std::hint::black_box(&mut *buffer);
     }
     (DATA_ROUNDS * u64::from(DATA_BYTES)) as f64 / clock.now().since(began).as_secs_f64()

@@ -32,8 +32,8 @@ impl Generator {
         Self { state, arch: Arch::new(), remainder: 0.0 }
     }
 
-    /// Fills the whole buffer with fresh bytes of this class.
-    pub fn fill(&mut self, buffer: &mut [u8], class: DataClass) {
+    /// Fills the whole buffer with fresh bytes of this class, or with the stamped sectors that belong at `address`.
+    pub fn fill(&mut self, buffer: &mut [u8], class: DataClass, address: u64) {
         match class {
             DataClass::Zero => buffer.fill(0),
             DataClass::Random => self.randomise(buffer),
@@ -41,6 +41,7 @@ impl Generator {
                 self.randomise(buffer);
                 self.blank(buffer, f64::from(share));
             }
+            DataClass::Stamped(stamp) => stamp.fill(address, buffer),
         }
     }
 
@@ -108,7 +109,7 @@ mod tests {
         let mut generator = Generator::new(7);
         let buffer: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         // In pieces, as writes come.
-        buffer.chunks_mut(4096).for_each(|write| generator.fill(write, class));
+        buffer.chunks_mut(4096).for_each(|write| generator.fill(write, class, 0));
         lz4_flex::block::compress(buffer).len() as f64 / buffer.len() as f64
     }
 
@@ -128,7 +129,7 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for _ in 0..1_000 {
             let mut words = bytes(4096);
-            generator.fill(bytemuck::cast_slice_mut(&mut words), DataClass::Random);
+            generator.fill(bytemuck::cast_slice_mut(&mut words), DataClass::Random, 0);
             assert!(words.into_iter().all(|word| seen.insert(word)));
         }
     }
@@ -137,9 +138,9 @@ mod tests {
     fn equal_seeds_make_equal_bytes_and_odd_lengths_are_filled() {
         for length in [512, 520, 4096, 4096 + 256 + 24] {
             let (mut first, mut second, mut other) = (bytes(length), bytes(length), bytes(length));
-            Generator::new(5).fill(bytemuck::cast_slice_mut(&mut first), DataClass::Random);
-            Generator::new(5).fill(bytemuck::cast_slice_mut(&mut second), DataClass::Random);
-            Generator::new(6).fill(bytemuck::cast_slice_mut(&mut other), DataClass::Random);
+            Generator::new(5).fill(bytemuck::cast_slice_mut(&mut first), DataClass::Random, 0);
+            Generator::new(5).fill(bytemuck::cast_slice_mut(&mut second), DataClass::Random, 0);
+            Generator::new(6).fill(bytemuck::cast_slice_mut(&mut other), DataClass::Random, 0);
             assert_eq!(first, second);
             assert_ne!(first, other);
             assert!(first.iter().all(|word| *word != 0));

@@ -103,6 +103,12 @@ impl Issuer {
         }
     }
 
+    /// What the bytes of a stream of its are like.
+    pub(crate) fn data_of(&self, stream: u16) -> DataClass {
+        let kind = self.kinds.iter().find(|kind| kind.stream == stream);
+        kind.expect("an issuer is asked for its own streams").data
+    }
+
     /// Whether its I/Os are due at times of their own.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.timer, Timer::Open { .. })
@@ -146,7 +152,11 @@ impl Kind {
             Mix::Reads(_) => Op::Write,
         };
         let length = self.draw_length();
-        let (offset, length) = self.cursor.next(length, &mut self.random);
+        let (offset, length) = match op {
+            // It is about everything that was written.
+            Op::Flush => (0, 0),
+            _ => self.cursor.next(length, &mut self.random),
+        };
         Io { slot, op, offset, length, data: self.data }
     }
 

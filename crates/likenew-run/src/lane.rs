@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use likenew_core::busy::Busy;
+use likenew_core::damage::Damage;
 use likenew_core::fault::Fault;
-use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::sample::Sample;
 use likenew_core::target::{Clock, Target};
@@ -40,19 +41,26 @@ pub(crate) fn run_lane<C: Course>(
     course: impl FnOnce(&dyn Target, Nanos) -> C,
     recorder: &mut dyn Recorder,
     halt: &AtomicBool,
-) -> (Stop, Option<Fault>, C) {
+) -> (LaneEnd, C) {
     let began = target.now();
     recorder.begin(share.workload, began);
     let course = course(&*target, began);
     let mut lane = LaneLoop::new(target, share, course, began);
     let fault = lane.run(recorder, halt).err();
-    let (stop, now) = (lane.stop.unwrap_or(Stop::Reached), lane.now);
+    let (stop, now, damage) = (lane.stop.unwrap_or(Stop::Reached), lane.now, lane.damage);
     recorder.busy(lane.busy.total());
     if fault.is_some() || stop != Stop::Reached {
         halt.store(true, Ordering::Relaxed);
     }
     recorder.end(now);
-    (stop, fault, lane.course)
+    (LaneEnd { stop, fault, damage }, lane.course)
+}
+
+/// How a lane came to its end, and what it found where stamps were to be checked.
+pub(crate) struct LaneEnd {
+    pub(crate) stop: Stop,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) damage: Option<Damage>,
 }
 
 struct LaneLoop<'a, C> {
@@ -73,6 +81,9 @@ struct LaneLoop<'a, C> {
     now: Nanos,
     stop: Option<Stop>,
     fills_buffers: bool,
+    flushes: bool,
+    /// Of the reads of stamped streams, if there are any.
+    damage: Option<Damage>,
     pulse: Nanos,
 }
 
@@ -119,7 +130,9 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
             now: began,
             stop: None,
-            fills_buffers: geometry.carries_data,
+            fills_buffers: geometry.carries_data || workload.is_stamped(),
+            flushes: workload.flush,
+            damage: workload.checks_stamps().then(Damage::default),
             pulse: if geometry.clock == Clock::Wall { PULSE } else { Nanos::NEVER },
             target,
         }
@@ -130,7 +143,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             self.issue()?;
             let idle = self.free.len() == self.flights.len();
             if idle && self.is_over() {
-                return Ok(());
+                return self.flush(recorder);
             }
             self.target.wait(self.next_event(), &mut self.ended)?;
             let flow = self.record(recorder);
@@ -140,6 +153,26 @@ impl<'a, C: Course> LaneLoop<'a, C> {
                 self.stop.get_or_insert(Stop::Interrupted);
             }
         }
+    }
+
+    /// Makes everything durable at the end, if the workload came to its end and asks for that.
+    #[cold]
+    fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), Fault> {
+        let asked = self.flushes && self.stop.is_none();
+        let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
+        let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+        let sent = self.target.submit(&[flush])?;
+        while self.ended.is_empty() {
+            self.target.wait(self.target.now() + self.pulse, &mut self.ended)?;
+        }
+        let ended = self.ended.pop().expect("the only I/O in flight has ended");
+        self.now = ended.at;
+        let Completion { at: done, outcome, .. } = ended;
+        let sample = Sample { op: Op::Flush, outcome, due: sent, sent, done, ..NO_FLIGHT.sample };
+        if let ControlFlow::Break(stop) = recorder.record(&[sample]) {
+            self.stop = Some(stop);
+        }
+        Ok(())
     }
 
     /// Hands over everything that is due.
@@ -173,7 +206,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         let slot = self.free.pop().expect("there are as many slots as I/Os that may be in flight");
         let Departure { io, stream, due } = self.course.issue(of, slot);
         if io.op == Op::Write && self.fills_buffers {
-            self.generator.fill(&mut self.target.buffer(slot)[..io.length as usize], io.data);
+            self.generator.fill(&mut self.target.buffer(slot)[..io.length as usize], io.data, io.offset);
         }
         self.ops_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(io.length));
@@ -220,6 +253,13 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             self.now = completion.at;
             self.busy.ended(completion.at);
             self.samples.push(flight.sample);
+            if let Some(damage) = &mut self.damage
+                && let DataClass::Stamped(stamp) = self.course.data_of(flight.of, flight.sample.stream)
+                && flight.sample.op == Op::Read
+            {
+                let read = &self.target.buffer(completion.slot)[..flight.sample.bytes() as usize];
+                damage.look(stamp, flight.sample.offset, read);
+            }
             self.free.push(completion.slot);
         }
         let flow = recorder.record(&self.samples);

@@ -109,6 +109,12 @@ pub fn restore(
     Ok(())
 }
 
+/// Whether a simulated drive did again what it had done. What was recorded before anybody counted has no counts.
+fn is_as_recorded(again: Segment, recorded: &Segment) -> bool {
+    let counted = recorded.counted.and(again.counted);
+    Segment { counted, ..again } == *recorded
+}
+
 /// Whether it came out as it was recorded, if that was asked.
 fn run_again(
     drive: &mut dyn Drive,
@@ -124,7 +130,7 @@ fn run_again(
     if segment.stop != Stop::Reached {
         return Err(RestoreError::Stopped(segment.stop));
     }
-    Ok(recorded.is_none_or(|past| matches!(past, Past::Segment(before) if *before == segment)))
+    Ok(recorded.is_none_or(|past| matches!(past, Past::Segment(before) if is_as_recorded(segment, before))))
 }
 
 fn look_again(drive: &mut dyn Drive, look: &Look, recorded: Option<Past<'_>>) -> Result<bool, RestoreError> {
@@ -137,7 +143,8 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<
     let mut held = Held::default();
     for past in past(segments, sights) {
         let segment = match past {
-            Past::Segment(segment) => segment,
+            Past::Segment(segment) if segment.workload.reaches_the_drive() => segment,
+            Past::Segment(_) => continue,
             Past::Sight(sight) => {
                 if let Look::Release { offset, bytes, .. } = sight.look {
                     held.put(offset..offset + bytes, None);

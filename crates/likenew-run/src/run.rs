@@ -3,20 +3,20 @@
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 
+use likenew_core::damage::Damage;
 use likenew_core::drive::{Drive, Lane, Need};
 use likenew_core::fault::Fault;
-use likenew_core::recorded::{Recorded, ReplayPace};
+use likenew_core::recorded::Recorded;
 use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::replayed::Replayed;
 use likenew_core::segment::{Segment, SegmentRecorder};
-use likenew_core::target::{Geometry, Target};
+use likenew_core::target::Target;
 use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 
 use crate::course::Streams;
 use crate::issuer::Copy;
-use crate::lane::{Share, run_lane};
-use crate::replay::{Preparation, Recording};
+use crate::lane::{LaneEnd, Share, run_lane};
+use crate::replay::Replay;
 
 /// Makes one more recorder for every lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
@@ -82,6 +82,8 @@ pub fn run_with(
         depth / workload.streams.len() as u32 * workload.depth()
     };
     let course = Replay::of(workload, traces, &drive.geometry())?;
+    drive.reach(workload.access, workload.cold)?;
+    let counted_before = drive.counters();
     let mut lanes = drive.lanes(&Need { lanes: count, depth, length_max: workload.length_max() })?;
     assert_eq!(lanes.len(), count as usize, "a drive opens as many lanes as it was asked for");
 
@@ -90,8 +92,10 @@ pub fn run_with(
     let (ends, replayed) = match course {
         None => (run_lanes(&mut lanes, &shares, extra), None),
         Some(course) => {
-            let (end, replayed) = course.run(&mut *lanes[0], &shares[0], extra);
-            (vec![end], replayed)
+            let extra = extra.into_iter().next().expect("there is a recorder for each lane");
+            let mut recorders = (SegmentRecorder::default(), extra);
+            let (end, replayed) = course.run(&mut *lanes[0], &shares[0], &mut recorders);
+            (vec![(recorders.0, end)], replayed)
         }
     };
     let health_after = lanes[0].health();
@@ -102,72 +106,20 @@ pub fn run_with(
     ran.segment.health_after = health_after;
     ran.segment.accounting = drive.accounting();
     ran.segment.replayed = replayed;
+    // The lanes are gone, so everything that was in flight has been counted.
+    ran.segment.counted = counted_before.and_then(|before| Some(drive.counters()?.since(&before)));
     Ok(ran)
 }
 
-struct LaneEnd {
-    recorder: SegmentRecorder,
-    stop: Stop,
-    fault: Option<Fault>,
-}
-
-/// A recording on its way to a lane.
-enum Replay {
-    /// Its I/Os.
-    Ios(Box<Recording>),
-    /// What they touch.
-    Touched(Preparation),
-}
-
-impl Replay {
-    /// The course of a workload that has a recording.
-    fn of(
-        workload: &Workload,
-        traces: &mut TraceOpener<'_>,
-        geometry: &Geometry,
-    ) -> Result<Option<Self>, RunError> {
-        let Some(recorded) = &workload.recorded else { return Ok(None) };
-        let source = traces(recorded).map_err(RunError::Recording)?;
-        Ok(Some(if recorded.pace == ReplayPace::Prepare {
-            Self::Touched(Preparation::new(recorded, source, geometry).map_err(RunError::Recording)?)
-        } else {
-            Self::Ios(Box::new(Recording::new(recorded, source, geometry)))
-        }))
-    }
-
-    fn run(
-        self,
-        lane: &mut dyn Target,
-        share: &Share<'_>,
-        extra: Vec<Box<dyn Recorder + Send>>,
-    ) -> (LaneEnd, Option<Replayed>) {
-        let extra = extra.into_iter().next().expect("there is a recorder for each lane");
-        let mut recorders = (SegmentRecorder::default(), extra);
-        let halt = AtomicBool::new(false);
-        let (stop, fault, replayed) = match self {
-            Self::Touched(course) => {
-                let (stop, fault, _) = run_lane(lane, share, |_, _| course, &mut recorders, &halt);
-                (stop, fault, None)
-            }
-            Self::Ios(mut course) => {
-                let begin = |_: &dyn Target, began| {
-                    course.begin(began);
-                    *course
-                };
-                let (stop, fault, course) = run_lane(lane, share, begin, &mut recorders, &halt);
-                (stop, fault, Some(course.replayed()))
-            }
-        };
-        (LaneEnd { recorder: recorders.0, stop, fault }, replayed)
-    }
-}
+/// What a lane has recorded, and how it ended.
+type Ended = (SegmentRecorder, LaneEnd);
 
 /// One lane runs on the caller's thread; more run on threads of their own that start together.
 fn run_lanes(
     lanes: &mut [Lane<'_>],
     shares: &[Share<'_>],
     extra: Vec<Box<dyn Recorder + Send>>,
-) -> Vec<LaneEnd> {
+) -> Vec<Ended> {
     let halt = AtomicBool::new(false);
     let start = Barrier::new(lanes.len());
     let (halt, start) = (&halt, &start);
@@ -175,8 +127,8 @@ fn run_lanes(
         let mut recorders = (SegmentRecorder::default(), extra);
         start.wait();
         let course = |target: &dyn Target, began| Streams::new(share, target.geometry(), began);
-        let (stop, fault, _) = run_lane(&mut **lane, share, course, &mut recorders, halt);
-        LaneEnd { recorder: recorders.0, stop, fault }
+        let (end, _) = run_lane(&mut **lane, share, course, &mut recorders, halt);
+        (recorders.0, end)
     };
     let work = lanes.iter_mut().zip(shares).zip(extra);
     if shares.len() == 1 {
@@ -190,18 +142,23 @@ fn run_lanes(
 }
 
 /// The first reason that is more than being done or being halted by another lane is the reason of the whole.
-fn join(ends: Vec<LaneEnd>, workload: &Workload) -> Ran {
+fn join(ends: Vec<Ended>, workload: &Workload) -> Ran {
     let mut stop = Stop::Reached;
     let (mut fault, mut records) = (None, Vec::with_capacity(ends.len()));
-    for end in ends {
+    let mut damage: Option<Damage> = None;
+    for (recorder, end) in ends {
         match (stop, end.stop) {
             (Stop::Reached, other) | (Stop::Interrupted, other @ Stop::Failed { .. }) => stop = other,
             _ => {}
         }
         fault = fault.or(end.fault);
-        records.push(end.recorder);
+        records.push(recorder);
+        if let Some(found) = end.damage {
+            damage.get_or_insert_default().merge(found);
+        }
     }
-    Ran { segment: SegmentRecorder::join(records, workload, stop), fault }
+    let segment = Segment { damage, ..SegmentRecorder::join(records, workload, stop) };
+    Ran { segment, fault }
 }
 
 /// Deals the copies of all streams, and the bounds, out to the lanes.

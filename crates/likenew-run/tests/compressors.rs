@@ -13,7 +13,7 @@ const PIECE: usize = 64 << 10;
 
 fn data(class: DataClass) -> Vec<u64> {
     let mut words = vec![0; (1 << 20) / size_of::<u64>()];
-    Generator::new(3).fill(bytemuck::cast_slice_mut(&mut words), class);
+    Generator::new(3).fill(bytemuck::cast_slice_mut(&mut words), class, 0);
     words
 }
 

@@ -25,8 +25,13 @@ pub(crate) trait Device: Send {
     /// Keeps the bytes that are written from now on; [`data`](Self::data) works then.
     fn keep_data(&mut self);
 
+    /// Whether this I/O has bytes: every one of a drive that keeps data, and a stamped one of any drive.
+    fn brings_bytes(&self, _io: &Io) -> bool {
+        self.keeps_data()
+    }
+
     /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has brought, after it has
-    /// ended. Only a drive that keeps data has any.
+    /// ended. Only an I/O that [brings bytes](Self::brings_bytes) has any.
     fn data(&mut self, slot: Slot) -> &mut Vec<u8>;
 
     /// What can be known of its state without measuring.

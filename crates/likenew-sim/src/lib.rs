@@ -8,7 +8,7 @@
 //! themselves are data: [`catalog`] lists those that are built in, each parameter with its source.
 //!
 //! This room never reads a clock or the system, opens no file, and knows no statistics. A drive holds the bytes that are
-//! written to it only when it is asked to. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
+//! written to it only when it is asked to, but for stamped sectors, which it always reads back. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
 
 mod catalog;
 mod device;
@@ -27,6 +27,7 @@ mod section;
 mod sim_drive;
 mod snapshot;
 mod spec;
+mod stamps;
 mod state;
 pub mod theory;
 mod timeline;

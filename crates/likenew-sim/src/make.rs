@@ -16,6 +16,7 @@ use crate::flash::translation_layer::TranslationLayer;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
 use crate::spec::Spec;
+use crate::stamps::stamp_keeper::StampKeeper;
 use crate::state::{self, Past, State};
 use crate::volume::network_volume::NetworkVolume;
 use crate::volume::volume_parameters::VolumeParameters;
@@ -34,10 +35,14 @@ pub(crate) fn drive(
     saved: Option<&[u8]>,
 ) -> Result<SimDrive, String> {
     let (device, trims) = match &model.faults {
-        None => mechanism(spec, model, saved)?,
+        None => {
+            let (inner, trims) = mechanism(spec, model, saved)?;
+            (with_stamps(inner, spec.data, trims), trims)
+        }
         Some(faults) => {
             let books = saved.map(Faulty::unpack).transpose()?;
             let (inner, trims) = mechanism(spec, model, books.as_ref().map(|saved| saved.inner.as_slice()))?;
+            let inner = with_stamps(inner, spec.data, trims);
             let device: Box<dyn Device> = Box::new(Faulty::new(faults.clone(), inner, books.as_ref()));
             (device, trims)
         }
@@ -55,6 +60,14 @@ pub(crate) fn drive(
     };
     let carries_data = spec.data || device.keeps_data();
     Ok(SimDrive::new(identity, trims, carries_data, device, Origin { spec: spec.text.clone(), text }))
+}
+
+/// A mechanism that keeps no data remembers stamps at least.
+fn with_stamps(mechanism: Box<dyn Device>, keeps_data: bool, trims: bool) -> Box<dyn Device> {
+    if keeps_data || mechanism.keeps_data() {
+        return mechanism;
+    }
+    Box::new(StampKeeper::new(mechanism, trims))
 }
 
 /// The mechanism without its faults, and whether TRIM does anything.

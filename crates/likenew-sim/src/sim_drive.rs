@@ -1,4 +1,4 @@
-//! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for.
+//! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for or stamped.
 
 use std::io::{self, Write};
 
@@ -110,13 +110,13 @@ impl Drive for SimDrive {
             )));
         }
         self.device.announce_slots(need.depth);
-        let buffers = if self.geometry.carries_data { need.depth } else { 1 };
         let lane = SimLane {
             drive: self,
             in_flight: vec![false; need.depth as usize],
             in_flight_count: 0,
             ios: vec![NO_IO; need.depth as usize],
-            buffers: vec![vec![0; need.length_max as usize]; buffers as usize],
+            buffers: vec![Vec::new(); need.depth as usize],
+            length_max: need.length_max as usize,
         };
         Ok(vec![Box::new(lane)])
     }
@@ -134,9 +134,10 @@ struct SimLane<'a> {
     /// By slot.
     in_flight: Vec<bool>,
     in_flight_count: usize,
-    /// By slot, or one for all where nothing is ever read from it; empty until it is asked for.
+    /// By slot; empty until it is asked for.
     buffers: Vec<Vec<u8>>,
-    /// The I/Os in flight, by slot, where the drive keeps data.
+    length_max: usize,
+    /// The I/Os in flight, by slot, where they bring bytes.
     ios: Vec<Io>,
 }
 
@@ -151,8 +152,7 @@ impl Target for SimLane<'_> {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         assert!(!self.in_flight[slot.index()], "the buffer of {slot:?} is in flight");
-        let shared = self.buffers.len() == 1;
-        &mut self.buffers[if shared { 0 } else { slot.index() }]
+        room(&mut self.buffers[slot.index()], self.length_max)
     }
 
     fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
@@ -162,13 +162,12 @@ impl Target for SimLane<'_> {
             assert!(!*in_flight, "{:?} is in flight already", io.slot);
             *in_flight = true;
             self.in_flight_count += 1;
-            if self.drive.geometry.carries_data {
-                self.ios[io.slot.index()] = *io;
+            self.ios[io.slot.index()] = *io;
+            if self.drive.device.brings_bytes(io) {
+                let buffer = room(&mut self.buffers[io.slot.index()], self.length_max);
                 let data = self.drive.device.data(io.slot);
                 data.clear();
-                data.extend_from_slice(
-                    &self.buffers[io.slot.index() % self.buffers.len()][..io.length as usize],
-                );
+                data.extend_from_slice(&buffer[..io.length as usize]);
             }
             self.drive.device.accept(io, self.drive.now);
         }
@@ -183,10 +182,10 @@ impl Target for SimLane<'_> {
             assert!(*in_flight, "{:?} completes without having been submitted", completion.slot);
             *in_flight = false;
             self.in_flight_count -= 1;
-            if self.drive.geometry.carries_data && self.ios[completion.slot.index()].op == Op::Read {
-                let (index, data) = (completion.slot.index(), self.drive.device.data(completion.slot));
-                let buffer = index % self.buffers.len();
-                self.buffers[buffer][..data.len()].copy_from_slice(data);
+            let io = &self.ios[completion.slot.index()];
+            if io.op == Op::Read && self.drive.device.brings_bytes(io) {
+                let data = self.drive.device.data(completion.slot);
+                self.buffers[completion.slot.index()][..data.len()].copy_from_slice(data);
             }
         }
         Ok(())
@@ -206,6 +205,14 @@ impl Drop for SimLane<'_> {
             self.in_flight_count -= done.drain(..).count();
         }
     }
+}
+
+/// A slot's buffer, which exists from its first use on.
+fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
+    if buffer.is_empty() {
+        buffer.resize(length, 0);
+    }
+    buffer
 }
 
 /// Whoever drives a lane keeps to its geometry.

@@ -20,6 +20,7 @@ const SAMPLE_MAX: u64 = 64 << 30;
 pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
     let mut aim = Aim::take(&command.on.target, &command.how)?;
     if !command.scan_only {
+        aim.ask_for_consent(&command.how)?;
         aim.refuse_writing()?;
     }
     aim.clear_leftover(&command.how)?;

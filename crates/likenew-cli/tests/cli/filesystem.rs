@@ -49,7 +49,7 @@ impl Drop for Ext4 {
 }
 
 #[track_caller]
-fn system(program: &str, arguments: &[&str]) -> String {
+pub(crate) fn system(program: &str, arguments: &[&str]) -> String {
     let output =
         Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
     assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -216,6 +216,10 @@ impl Section {
         match stream.data {
             DataClass::Zero => self.set("zero_buffers", 1),
             DataClass::Random => self.set("refill_buffers", 1),
+            DataClass::Stamped(_) => {
+                self.comment("likenew's stamps are random data to fio, and what it reads is not checked");
+                self.set("refill_buffers", 1);
+            }
             DataClass::Ratio(share) => {
                 let blank = (1.0 - f64::from(share)) * 100.0;
                 if (blank - blank.round()).abs() > 1e-3 {

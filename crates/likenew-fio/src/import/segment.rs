@@ -115,6 +115,8 @@ impl Parts {
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
+            counted: None,
+            damage: None,
             after_break: false,
         }
     }

@@ -72,7 +72,7 @@ fn data_over_hardest<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Pair<'b, 'a>> {
 fn name(data: DataClass) -> String {
     match data {
         DataClass::Zero => "zeros".into(),
-        DataClass::Random => "incompressible".into(),
+        DataClass::Random | DataClass::Stamped(_) => "incompressible".into(),
         DataClass::Ratio(share) => format!("compressible to {:.0} %", share * 100.0),
     }
 }

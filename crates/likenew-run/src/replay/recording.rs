@@ -65,8 +65,9 @@ impl Recording {
     }
 
     /// The replay begins.
-    pub(crate) fn begin(&mut self, now: Nanos) {
+    pub(crate) fn begun(mut self, now: Nanos) -> Self {
         self.pacer.begin(now);
+        self
     }
 
     /// What became of it.
@@ -174,6 +175,10 @@ impl Course for Recording {
         }
         let io = Io { slot, op, offset, length, data: self.data };
         Departure { io, stream: ticket.stream, due: ticket.due }
+    }
+
+    fn data_of(&self, _: usize, _: u16) -> DataClass {
+        self.data
     }
 
     fn sent(&mut self, at: Nanos) {

@@ -7,9 +7,18 @@ use likenew_core::units::{Nanos, amount};
 /// What is wrong with a drive. Addresses are those that the host uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultParameters {
-    /// Bytes that are really there; addresses beyond go round onto them, as `f3probe` of f3 names *wraparound* among the
-    /// kinds of counterfeit flash.
+    /// Bytes that are really there.
     pub real_capacity_bytes: Option<u64>,
+    /// Addresses go round at so many bytes, of which those beyond the real ones are nowhere: writes to them are dropped, and
+    /// reads bring zeros. Equal to the real bytes, or not said, it is what f3 names *wraparound* among the kinds of
+    /// counterfeit flash; as large as the drive says it is, *limbo*; in between, *chain*.
+    pub wrap_bytes: Option<u64>,
+    /// Sectors of these bytes are read with flipped bits, the same ones each time, and without an error.
+    pub flipped: Vec<Range<u64>>,
+    /// Bits that are flipped in each sector of `flipped`.
+    pub flipped_bits: u32,
+    /// Each time after so many writes, one is answered and never done.
+    pub lost_write_every: Option<u64>,
     /// Reads that touch these bytes end in the medium's error, after all retries.
     pub unreadable: Vec<Range<u64>>,
     /// Reads that touch these bytes take retries, from 1 to `retries_max`, each number equally often.
@@ -40,7 +49,14 @@ impl FaultParameters {
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let mut facts = Vec::new();
         if let Some(bytes) = self.real_capacity_bytes {
-            facts.push(("real capacity", format!("{}: addresses beyond go round onto it", amount(bytes))));
+            facts.push(("real capacity", format!("{}: {}", amount(bytes), self.beyond(bytes))));
+        }
+        if !self.flipped.is_empty() {
+            let what = format!("{}: {} bits of each sector", spell(&self.flipped), self.flipped_bits);
+            facts.push(("flipped", what));
+        }
+        if let Some(every) = self.lost_write_every {
+            facts.push(("lost writes", format!("one of {every} is answered and never done")));
         }
         let (retry, retries) = (self.retry, self.retries_max);
         if !self.unreadable.is_empty() {
@@ -61,6 +77,30 @@ impl FaultParameters {
             facts.push(("stalls", stall.describe()));
         }
         facts
+    }
+}
+
+impl FaultParameters {
+    /// Where an address is, and up to how many of the `length` bytes after it lie behind one another there; it may be
+    /// nowhere.
+    pub(crate) fn locate(&self, address: u64, length: u64) -> (Option<u64>, u64) {
+        let Some(real) = self.real_capacity_bytes else { return (Some(address), length) };
+        let wrap = self.wrap_bytes.unwrap_or(real);
+        let place = address % wrap;
+        if place < real {
+            (Some(place), length.min(real - place))
+        } else {
+            // What is nowhere is done in parts, too, as a stand-in for it has to fit into what is there.
+            (None, length.min(wrap - place).min(real))
+        }
+    }
+
+    fn beyond(&self, real: u64) -> String {
+        match self.wrap_bytes {
+            None => "addresses beyond go round onto it".into(),
+            Some(wrap) if wrap == real => "addresses beyond go round onto it".into(),
+            Some(wrap) => format!("addresses beyond are nowhere, and go round at {}", amount(wrap)),
+        }
     }
 }
 

@@ -1,21 +1,24 @@
 //! A drive with faults: another mechanism, and what goes wrong between it and the host.
 //!
 //! The mechanism inside stays as it is and keeps its own time; faults change which of its addresses is meant, how an I/O
-//! ends, and how much later. Retries of several I/Os come one after the other. An I/O that goes round the end of what is
-//! really there is done in parts, one after the other.
+//! ends, what it brings, and how much later. Retries of several I/Os come one after the other. An I/O that goes round the
+//! end of what is really there is done in parts, one after the other. For the time of what is answered and never done, a read
+//! stands in (assumed: it crosses the link with as many bytes, and changes nothing), for a TRIM a flush.
 
 use std::ops::Range;
 
 use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::stamp::SECTOR;
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;
+use rand::seq::index::sample;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::fault_parameters::FaultParameters;
-use crate::device::{Device, MEDIUM_ERROR, NO_IO};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, books};
 use crate::event_queue::EventQueue;
 use crate::timeline::{Timeline, times};
 
@@ -41,6 +44,16 @@ struct Request {
     left: u32,
     retries: u32,
     outcome: Outcome,
+    /// It is answered and never done.
+    is_lost: bool,
+    /// The part that the mechanism does stands in for one that is nowhere.
+    is_nowhere: bool,
+}
+
+impl Request {
+    fn new(io: Io) -> Self {
+        Self { io, left: io.length, retries: 0, outcome: Outcome::Done, is_lost: false, is_nowhere: false }
+    }
 }
 
 /// What a drive that is saved holds.
@@ -48,6 +61,7 @@ struct Request {
 pub(crate) struct Saved {
     ios: u64,
     bytes_written: u64,
+    writes: u64,
     pub(crate) inner: Vec<u8>,
 }
 
@@ -65,6 +79,9 @@ pub(crate) struct Faulty {
     retrying: Timeline,
     ios: u64,
     bytes_written: u64,
+    writes: u64,
+    /// Bytes of writes that were never done, since the drive was opened.
+    bytes_lost: u64,
     /// The end of the last stall that a number of I/Os brought about.
     stalled_until: Nanos,
 }
@@ -83,6 +100,8 @@ impl Faulty {
             retrying: Timeline::default(),
             ios: saved.map_or(0, |saved| saved.ios),
             bytes_written: saved.map_or(0, |saved| saved.bytes_written),
+            writes: saved.map_or(0, |saved| saved.writes),
+            bytes_lost: 0,
             stalled_until: Nanos::ZERO,
         }
     }
@@ -116,7 +135,7 @@ impl Faulty {
             Op::Write | Op::Trim if self.is_read_only(&io) => {
                 return self.events.push(now + REFUSAL, Event::End(slot, MEDIUM_ERROR));
             }
-            Op::Write => self.bytes_written += u64::from(io.length),
+            Op::Write => self.count_write(slot, &io),
             Op::Trim | Op::Flush => {}
         }
         self.hand_over(slot, now);
@@ -133,6 +152,13 @@ impl Faulty {
         }
     }
 
+    fn count_write(&mut self, slot: u32, io: &Io) {
+        self.bytes_written += u64::from(io.length);
+        self.writes += 1;
+        self.requests[slot as usize].is_lost =
+            self.parameters.lost_write_every.is_some_and(|every| self.writes.is_multiple_of(every));
+    }
+
     fn is_read_only(&self, io: &Io) -> bool {
         let writes = if io.op == Op::Write { u64::from(io.length) } else { 0 };
         self.parameters.read_only_after_bytes.is_some_and(|limit| self.bytes_written + writes > limit)
@@ -140,16 +166,21 @@ impl Faulty {
 
     /// Gives the mechanism what is left of an I/O, up to the end of what is really there.
     fn hand_over(&mut self, slot: u32, now: Nanos) {
-        let Request { io, left, .. } = &mut self.requests[slot as usize];
-        let mut part = Io { offset: io.offset + u64::from(io.length - *left), length: *left, ..*io };
-        if let Some(real) = self.parameters.real_capacity_bytes {
-            part.offset %= real;
-            part.length = u64::from(part.length).min(real - part.offset) as u32;
-        }
-        let start = (io.length - *left) as usize;
+        let Request { io, left, is_lost, is_nowhere, .. } = &mut self.requests[slot as usize];
+        let start = io.length - *left;
+        let (place, length) = self.parameters.locate(io.offset + u64::from(start), u64::from(*left));
+        let mut part = Io { offset: place.unwrap_or(0), length: length as u32, ..*io };
+        *is_nowhere = place.is_none();
         *left -= part.length;
-        if self.inner.keeps_data() {
-            let bytes = &self.data[slot as usize][start..start + part.length as usize];
+        if io.op == Op::Write && (*is_lost || *is_nowhere) {
+            self.bytes_lost += u64::from(part.length);
+        }
+        let bytes = start as usize..(start + part.length) as usize;
+        if *is_lost || *is_nowhere {
+            part = stand_in(part, self.parameters.real_capacity_bytes);
+        }
+        if self.inner.brings_bytes(&part) {
+            let bytes = &self.data[slot as usize][bytes];
             self.inner.data(part.slot).clear();
             self.inner.data(part.slot).extend_from_slice(bytes);
         }
@@ -163,11 +194,19 @@ impl Faulty {
         if request.outcome == Outcome::Done {
             request.outcome = outcome;
         }
-        let Request { io, left, retries, outcome } = *request;
-        if self.inner.keeps_data() && io.op == Op::Read {
+        let Request { io, left, retries, outcome, is_nowhere, .. } = *request;
+        if io.op == Op::Read && self.inner.brings_bytes(&io) {
             let bytes = self.inner.data(Slot(slot));
             let end = (io.length - left) as usize;
-            self.data[slot as usize][end - bytes.len()..end].copy_from_slice(bytes);
+            let part = &mut self.data[slot as usize][end - bytes.len()..end];
+            if is_nowhere {
+                part.fill(0)
+            } else {
+                part.copy_from_slice(bytes)
+            }
+            if left == 0 {
+                self.flip_bits(slot, &io);
+            }
         }
         if left > 0 {
             self.hand_over(slot, at);
@@ -176,6 +215,22 @@ impl Faulty {
             self.events.push(ready, Event::End(slot, outcome));
         } else {
             self.end(slot, outcome, at, done);
+        }
+    }
+
+    /// Flips the bits that are wrong in what was read: the same ones of a sector each time.
+    fn flip_bits(&mut self, slot: u32, io: &Io) {
+        if !touches(&self.parameters.flipped, io) {
+            return;
+        }
+        let sectors = (io.offset..).step_by(SECTOR).zip(self.data[slot as usize].chunks_mut(SECTOR));
+        for (address, sector) in sectors {
+            if self.parameters.flipped.iter().any(|range| range.contains(&address)) {
+                let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED ^ address);
+                for bit in sample(&mut random, 8 * sector.len(), self.parameters.flipped_bits as usize) {
+                    sector[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
         }
     }
 
@@ -190,14 +245,12 @@ impl Faulty {
 impl Device for Faulty {
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
-        let empty = Request { io: NO_IO, left: 0, retries: 0, outcome: Outcome::Done };
         let count = self.requests.len().max(count as usize);
-        self.requests.resize(count, empty);
+        self.requests.resize(count, Request::new(NO_IO));
     }
 
     fn accept(&mut self, io: &Io, now: Nanos) {
-        self.requests[io.slot.index()] =
-            Request { io: *io, left: io.length, retries: 0, outcome: Outcome::Done };
+        self.requests[io.slot.index()] = Request::new(*io);
         self.ios += 1;
         if let Some(stall) = self.parameters.stall
             && stall.every_ios.is_some_and(|every| self.ios.is_multiple_of(every))
@@ -234,6 +287,10 @@ impl Device for Faulty {
         self.inner.keep_data();
     }
 
+    fn brings_bytes(&self, io: &Io) -> bool {
+        self.inner.brings_bytes(io)
+    }
+
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         if self.data.len() <= slot.index() {
             self.data.resize(slot.index() + 1, Vec::new());
@@ -246,7 +303,8 @@ impl Device for Faulty {
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {
-        let saved = Saved { ios: self.ios, bytes_written: self.bytes_written, inner: self.inner.save(now) };
+        let Self { ios, bytes_written, writes, .. } = *self;
+        let saved = Saved { ios, bytes_written, writes, inner: self.inner.save(now) };
         postcard::to_stdvec(&saved).expect("plain values can be written to memory")
     }
 
@@ -254,8 +312,22 @@ impl Device for Faulty {
         self.inner.health()
     }
 
+    /// The books of the mechanism, with what it was never given.
     fn accounting(&self) -> Accounting {
-        self.inner.accounting()
+        let Accounting { host_bytes_written, flash_bytes_programmed, erases, free_blocks, wear, .. } =
+            self.inner.accounting();
+        books(host_bytes_written + self.bytes_lost, flash_bytes_programmed, erases, free_blocks, wear)
+    }
+}
+
+/// What the mechanism does in the time of a part that is never done.
+fn stand_in(part: Io, real: Option<u64>) -> Io {
+    match part.op {
+        Op::Trim => Io { op: Op::Flush, offset: 0, length: 0, ..part },
+        _ => {
+            let last = real.map_or(part.offset, |real| real - u64::from(part.length));
+            Io { op: Op::Read, offset: part.offset.min(last), ..part }
+        }
     }
 }
 

@@ -19,6 +19,11 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Fau
     if let Some(real) = real_capacity_bytes {
         check_real_capacity(section, identity, real)?;
     }
+    let wrap_bytes =
+        real_capacity_bytes.map(|real| read_wrap(section, identity, real)).transpose()?.flatten();
+    let flipped = ranges(section, "flipped", identity)?;
+    let flipped_bits = if flipped.is_empty() { 0 } else { section.count("flipped_bits", 1..=4096)? };
+    let lost_write_every = section.whole_or_none("lost_write_every", 1..=u64::MAX >> 1)?;
     let unreadable = ranges(section, "unreadable", identity)?;
     let slow = ranges(section, "slow", identity)?;
     let bad_places = !unreadable.is_empty() || !slow.is_empty();
@@ -31,6 +36,10 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Fau
     let stall = read_stall(section)?;
     Ok(FaultParameters {
         real_capacity_bytes,
+        wrap_bytes,
+        flipped,
+        flipped_bits,
+        lost_write_every,
         unreadable,
         slow,
         retry,
@@ -48,6 +57,17 @@ fn check_real_capacity(section: &Section<'_>, identity: &Identity, real: u64) ->
         )));
     }
     Ok(())
+}
+
+fn read_wrap(section: &mut Section<'_>, identity: &Identity, real: u64) -> Result<Option<u64>, SimError> {
+    let wrap = section.whole_or_none("wrap_bytes", real..=1 << 50)?;
+    let sector = u64::from(identity.sector_bytes);
+    match wrap {
+        Some(wrap) if !wrap.is_multiple_of(sector) => Err(section.error(format!(
+            "faults.wrap_bytes is {wrap}: it takes a multiple of identity.sector_bytes, {sector}"
+        ))),
+        wrap => Ok(wrap),
+    }
 }
 
 fn ranges(

@@ -1,31 +1,19 @@
-//! Consent to write to a block device. Nothing else in this project can make one, and without one no device is ever opened
-//! for writing.
-//!
-//! In this version consent is given for one kind of device only: a loop device over a file that this process has made in a
-//! scratch folder it holds, so that there is nothing on it that could be lost.
+//! Consent that needs nobody: to a loop device over a file that this process has made in a scratch folder it holds, so that
+//! there is nothing on it that could be lost.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsFd;
+use std::path::Path;
 
 use likenew_core::fault::Fault;
-use likenew_core::units::Nanos;
-use rustix::fs::{FileType, Mode, OFlags, fstat, stat};
+use rustix::fs::{FileType, fstat, stat};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl};
 
+use super::{Consent, hold, open_for_reading, refusal};
 use crate::block::BlockDevice;
-use crate::clock::Monotonic;
 use crate::fault::not_possible;
 use crate::mounts::{DeviceNumber, is_swap, mounted_at};
 use crate::scratch::{DIRECTORY, holds_file};
-
-/// The right to write to one block device, and the exclusive hold on it: nobody can mount it or claim it otherwise while
-/// this lives.
-#[derive(Debug)]
-pub struct Consent {
-    path: PathBuf,
-    device: OwnedFd,
-}
 
 impl Consent {
     /// Consents to writing to the loop device at `path`, after every check has passed: its backing file is ours; it has no
@@ -72,48 +60,12 @@ impl Consent {
             return refuse("it became another device while it was checked; start again");
         }
         check_is_ours(&device, path)?;
-        Ok(Self { path: path.to_owned(), device })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn into_parts(self) -> (PathBuf, OwnedFd) {
-        (self.path, self.device)
+        Ok(Self { path: path.to_owned(), opened: device })
     }
 }
 
 /// Major number of loop devices (Documentation/admin-guide/devices.txt of the Linux sources).
 const LOOP_MAJOR: u32 = 7;
-/// Exclusive means, for a block device: not mounted, and claimed by nobody else.
-const HOLD: OFlags = OFlags::EXCL.union(OFlags::DIRECT).union(OFlags::CLOEXEC);
-
-/// How often, and how long apart, a claim is tried: a drive of ours that was just closed may take the kernel a moment to
-/// let go of.
-const HOLD_TRIES: u32 = 100;
-const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
-
-fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
-    let clock = Monotonic::start();
-    for _ in 1..HOLD_TRIES {
-        match rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty()) {
-            Err(Errno::BUSY) => clock.rest(clock.now() + HOLD_PAUSE),
-            opened => return opened,
-        }
-    }
-    rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty())
-}
-
-fn open_for_reading(path: &Path) -> Result<OwnedFd, Fault> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| not_possible("open", path, errno))
-}
-
-fn refusal(path: &Path, reason: &str) -> Fault {
-    Fault::Refused(format!("writing to {} is refused: {reason}", path.display()))
-}
-
 fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), Fault> {
     match backing_file(device) {
         Err(Errno::NXIO) => Err(refusal(path, "no file is attached to it (losetup)")),

@@ -1,0 +1,142 @@
+//! What a system counts at a device, whoever asked for it: the other side of the account of a workload.
+
+use serde::{Deserialize, Serialize};
+
+use crate::io::Op;
+use crate::units::Nanos;
+
+/// I/O that reached the devices below a drive, since they were attached: what Linux has in `/sys/block/*/stat`
+/// (Documentation/block/stat.rst), in bytes and nanoseconds. What came from memory above them is not in it, and what other
+/// programs did is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Reads that ended.
+    pub reads: u64,
+    /// Bytes that were read.
+    pub bytes_read: u64,
+    /// Writes that ended.
+    pub writes: u64,
+    /// Bytes that were written.
+    pub bytes_written: u64,
+    /// Discards (TRIM) that ended; unknown before Linux 4.18.
+    pub discards: Option<u64>,
+    /// Bytes that were discarded.
+    pub bytes_discarded: Option<u64>,
+    /// Flushes that ended; unknown before Linux 5.5, and never counted for a partition.
+    pub flushes: Option<u64>,
+    /// Time during which anything was in flight. Linux counts it in milliseconds.
+    pub busy: Nanos,
+    /// Devices that these are the sum of. A file system of several may write everything to each of them.
+    pub devices: u32,
+}
+
+impl Counters {
+    /// What was counted since an earlier reading of the same devices. A counter that has gone back, as that of a device which
+    /// was attached again does, counts from zero.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let since = |now: u64, then: u64| if now >= then { now - then } else { now };
+        let known = |now: Option<u64>, then: Option<u64>| Some(since(now?, then?));
+        Self {
+            reads: since(self.reads, earlier.reads),
+            bytes_read: since(self.bytes_read, earlier.bytes_read),
+            writes: since(self.writes, earlier.writes),
+            bytes_written: since(self.bytes_written, earlier.bytes_written),
+            discards: known(self.discards, earlier.discards),
+            bytes_discarded: known(self.bytes_discarded, earlier.bytes_discarded),
+            flushes: known(self.flushes, earlier.flushes),
+            busy: Nanos(since(self.busy.0, earlier.busy.0)),
+            devices: self.devices,
+        }
+    }
+
+    /// Both together; what one of them does not know, the sum does not. The time is that of the busier one, since they work side
+    /// by side.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let known = |one: Option<u64>, two: Option<u64>| Some(one?.saturating_add(two?));
+        Self {
+            reads: self.reads.saturating_add(other.reads),
+            bytes_read: self.bytes_read.saturating_add(other.bytes_read),
+            writes: self.writes.saturating_add(other.writes),
+            bytes_written: self.bytes_written.saturating_add(other.bytes_written),
+            discards: known(self.discards, other.discards),
+            bytes_discarded: known(self.bytes_discarded, other.bytes_discarded),
+            flushes: known(self.flushes, other.flushes),
+            busy: self.busy.max(other.busy),
+            devices: self.devices + other.devices,
+        }
+    }
+
+    /// Bytes of reads or writes; none of other operations, of which nothing is certain to be counted.
+    pub fn bytes(&self, op: Op) -> Option<u64> {
+        match op {
+            Op::Read => Some(self.bytes_read),
+            Op::Write => Some(self.bytes_written),
+            Op::Trim | Op::Flush => None,
+        }
+    }
+
+    /// Counts one I/O that has moved so many bytes.
+    pub fn count(&mut self, op: Op, bytes: u64) {
+        let (ios, moved) = match op {
+            Op::Read => (&mut self.reads, Some(&mut self.bytes_read)),
+            Op::Write => (&mut self.writes, Some(&mut self.bytes_written)),
+            Op::Trim => (self.discards.get_or_insert(0), Some(self.bytes_discarded.get_or_insert(0))),
+            Op::Flush => (self.flushes.get_or_insert(0), None),
+        };
+        *ios += 1;
+        if let Some(moved) = moved {
+            *moved += bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(count: u64, discards: Option<u64>) -> Counters {
+        Counters {
+            reads: count,
+            bytes_read: 512 * count,
+            writes: 2 * count,
+            bytes_written: 1024 * count,
+            discards,
+            bytes_discarded: discards,
+            flushes: discards,
+            busy: Nanos(count),
+            devices: 1,
+        }
+    }
+
+    #[test]
+    fn the_difference_of_two_readings_is_what_happened_between_them() {
+        let between = counted(10, Some(7)).since(&counted(4, Some(2)));
+        assert_eq!((between.reads, between.bytes_read, between.bytes_written), (6, 6 * 512, 6 * 1024));
+        assert_eq!((between.discards, between.busy, between.devices), (Some(5), Nanos(6), 1));
+        assert_eq!(counted(10, None).since(&counted(4, None)).discards, None);
+        // Attached again in between.
+        assert_eq!(counted(3, Some(1)).since(&counted(9, Some(5))).reads, 3);
+    }
+
+    #[test]
+    fn two_devices_are_counted_together() {
+        let both = counted(10, Some(1)).plus(&counted(4, None));
+        assert_eq!((both.reads, both.devices, both.discards, both.busy), (14, 2, None, Nanos(10)));
+        assert_eq!(both.bytes(Op::Read), Some(14 * 512));
+        assert_eq!(both.bytes(Op::Trim), None);
+    }
+
+    #[test]
+    fn what_is_counted_reads_back() {
+        let mut counters = Counters { devices: 1, ..Counters::default() };
+        for (op, bytes) in [(Op::Read, 512), (Op::Write, 1024), (Op::Trim, 4096), (Op::Flush, 0)] {
+            counters.count(op, bytes);
+        }
+        assert_eq!((counters.bytes_read, counters.bytes_written), (512, 1024));
+        assert_eq!((counters.bytes_discarded, counters.flushes), (Some(4096), Some(1)));
+        let text = serde_json::to_string(&counters).unwrap();
+        assert_eq!(serde_json::from_str::<Counters>(&text).unwrap(), counters);
+    }
+}

@@ -1,0 +1,367 @@
+//! What stamped sectors turned out to be when they were read: a drive's wrongness as data, in constant memory.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stamp::{Label, SECTOR, Stamp};
+
+/// What came of checking the stamps of everything that a workload has read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage {
+    /// Bytes that were looked at.
+    pub checked_bytes: u64,
+    /// Of them, bytes of sectors that hold something else than any stamp.
+    pub wrong_bytes: u64,
+    /// Bytes of sectors that hold what an older pass or another run has written.
+    pub stale_bytes: u64,
+    /// Bytes of sectors that hold what this run has written for another address.
+    pub wrapped_bytes: u64,
+    /// Bytes of sectors that hold zeros or ones alone.
+    pub missing_bytes: u64,
+    /// Bits that differ in the sectors that are wrong.
+    pub wrong_bits: u64,
+    /// The first ranges that were found, neighbours of a kind as one, in order of addresses; at most
+    /// [`Damage::RANGES_MAX`].
+    pub ranges: Vec<Damaged>,
+    /// Damaged bytes that lie in none of these ranges.
+    pub unlisted_bytes: u64,
+}
+
+/// How a sector is not what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It is no stamped sector, or one with errors: garbage, or flipped bits.
+    Wrong,
+    /// An older pass or another run has written it: a write was lost.
+    Stale,
+    /// This run has written it for another address: both are one place.
+    Wrapped,
+    /// It is all zeros, or all ones: nothing was ever written there, or it was dropped.
+    Missing,
+}
+
+/// Neighbouring sectors that are damaged in the same way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damaged {
+    /// First byte.
+    pub from: u64,
+    /// First byte after them.
+    pub to: u64,
+    /// In which way.
+    pub kind: Kind,
+    /// Bits that differ from what was written; 0 where a whole other sector is there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bits: u64,
+    /// What was found at the first byte.
+    pub found: Found,
+}
+
+/// What a damaged sector holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The address that it was written for, if it has a stamp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<u64>,
+    /// Which run has written it, if it has a stamp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<u64>,
+    /// In which pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<u32>,
+    /// Its first 16 bytes.
+    pub bytes: [u8; 16],
+}
+
+fn is_zero(bits: &u64) -> bool {
+    *bits == 0
+}
+
+impl Kind {
+    /// Every kind, the worst surprise first.
+    pub const ALL: [Self; 4] = [Self::Wrapped, Self::Missing, Self::Stale, Self::Wrong];
+
+    /// `wrong`, `stale`, `wrapped` or `missing`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wrong => "wrong",
+            Self::Stale => "stale",
+            Self::Wrapped => "wrapped",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+impl Damage {
+    /// So many ranges are kept one by one.
+    pub const RANGES_MAX: usize = 1000;
+
+    /// Looks at what was read at `address`, where sectors of this stamp belong. What is not a whole sector at the end of a
+    /// read that was cut short is left out.
+    pub fn look(&mut self, stamp: Stamp, address: u64, read: &[u8]) {
+        let (sectors, _) = read.as_chunks::<SECTOR>();
+        let whole = sectors.as_flattened();
+        self.checked_bytes += whole.len() as u64;
+        if !stamp.is_intact(address, whole) {
+            self.look_closer(stamp, address, sectors);
+        }
+    }
+
+    #[cold]
+    fn look_closer(&mut self, stamp: Stamp, address: u64, sectors: &[[u8; SECTOR]]) {
+        for (at, sector) in (address..).step_by(SECTOR).zip(sectors) {
+            if !stamp.is_intact(at, sector) {
+                self.add(damaged(stamp, at, sector));
+            }
+        }
+    }
+
+    /// Bytes that are not what was written.
+    pub fn bytes(&self) -> u64 {
+        Kind::ALL.iter().map(|kind| self.bytes_of(*kind)).sum()
+    }
+
+    /// Bytes that are damaged in this way.
+    pub fn bytes_of(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Wrong => self.wrong_bytes,
+            Kind::Stale => self.stale_bytes,
+            Kind::Wrapped => self.wrapped_bytes,
+            Kind::Missing => self.missing_bytes,
+        }
+    }
+
+    /// Adds what another lane, or a workload at other addresses, has found.
+    pub fn merge(&mut self, other: Self) {
+        self.checked_bytes += other.checked_bytes;
+        self.wrong_bytes += other.wrong_bytes;
+        self.stale_bytes += other.stale_bytes;
+        self.wrapped_bytes += other.wrapped_bytes;
+        self.missing_bytes += other.missing_bytes;
+        self.wrong_bits += other.wrong_bits;
+        self.unlisted_bytes += other.unlisted_bytes;
+        other.ranges.into_iter().for_each(|range| self.list(range));
+    }
+
+    fn add(&mut self, range: Damaged) {
+        let bytes = range.to - range.from;
+        match range.kind {
+            Kind::Wrong => {
+                self.wrong_bytes += bytes;
+                self.wrong_bits += range.bits;
+            }
+            Kind::Stale => self.stale_bytes += bytes,
+            Kind::Wrapped => self.wrapped_bytes += bytes,
+            Kind::Missing => self.missing_bytes += bytes,
+        }
+        self.list(range);
+    }
+
+    /// Joins a range with its neighbours in the list, or lists it if there is room.
+    fn list(&mut self, range: Damaged) {
+        let at = self.ranges.partition_point(|listed| listed.from <= range.from);
+        let joins =
+            |first: Option<&Damaged>, second: &Damaged| first.is_some_and(|first| first.goes_on(second));
+        let joins_before = joins(at.checked_sub(1).and_then(|before| self.ranges.get(before)), &range);
+        let joins_after = self.ranges.get(at).is_some_and(|after| range.goes_on(after));
+        match (joins_before, joins_after) {
+            (true, true) => {
+                let after = self.ranges.remove(at);
+                self.ranges[at - 1].take_in(&range);
+                self.ranges[at - 1].take_in(&after);
+            }
+            (true, false) => self.ranges[at - 1].take_in(&range),
+            (false, true) => {
+                let after = std::mem::replace(&mut self.ranges[at], range);
+                self.ranges[at].take_in(&after);
+            }
+            (false, false) if self.ranges.len() < Self::RANGES_MAX => self.ranges.insert(at, range),
+            (false, false) => self.unlisted_bytes += range.to - range.from,
+        }
+    }
+}
+
+impl Damaged {
+    /// Whether `next` begins where this ends and is more of the same.
+    fn goes_on(&self, next: &Self) -> bool {
+        let (here, there) = (&self.found, &next.found);
+        let same = match self.kind {
+            Kind::Wrong => true,
+            Kind::Missing => here.bytes == there.bytes,
+            Kind::Stale | Kind::Wrapped => {
+                let moved = |of: &Self| of.found.address.map(|address| address.wrapping_sub(of.from));
+                (here.key, here.pass, moved(self)) == (there.key, there.pass, moved(next))
+            }
+        };
+        self.to == next.from && self.kind == next.kind && same
+    }
+
+    fn take_in(&mut self, next: &Self) {
+        self.to = next.to;
+        self.bits += next.bits;
+    }
+}
+
+/// What a sector is that is not the one that belongs at `address`.
+///
+/// A whole sector of another run is stale wherever it was written for: what this run wrote in its place is gone. One of
+/// this run that was written for another address is wrapped, whatever its pass.
+fn damaged(stamp: Stamp, address: u64, sector: &[u8; SECTOR]) -> Damaged {
+    let label = Label::read(sector);
+    let whole = label.filter(|label| label.stamp.is_intact(label.address, sector));
+    let kind = match whole {
+        Some(label) if label.stamp.key == stamp.key && label.address != address => Kind::Wrapped,
+        Some(_) => Kind::Stale,
+        None if [0x00, 0xFF].iter().any(|blank| sector.iter().all(|byte| byte == blank)) => Kind::Missing,
+        None => Kind::Wrong,
+    };
+    let bits = if kind == Kind::Wrong { stamp.different_bits(address, sector).into() } else { 0 };
+    let found = Found {
+        address: label.map(|label| label.address),
+        key: label.map(|label| label.stamp.key),
+        pass: label.map(|label| label.stamp.pass),
+        bytes: *sector.first_chunk().expect("a sector is longer"),
+    };
+    Damaged { from: address, to: address + SECTOR as u64, kind, bits, found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STAMP: Stamp = Stamp { key: 7, pass: 2 };
+    const AT: u64 = 1 << 20;
+
+    fn filled(stamp: Stamp, address: u64, sectors: usize) -> Vec<u8> {
+        let mut buffer = vec![0; sectors * SECTOR];
+        stamp.fill(address, &mut buffer);
+        buffer
+    }
+
+    /// What is found where eight sectors of the stamp belong.
+    fn look(read: &[u8]) -> Damage {
+        let mut damage = Damage::default();
+        damage.look(STAMP, AT, read);
+        damage
+    }
+
+    #[track_caller]
+    fn one(damage: &Damage, kind: Kind) -> &Damaged {
+        let [range] = damage.ranges.as_slice() else { panic!("{damage:?}") };
+        assert_eq!((range.kind, damage.bytes()), (kind, damage.bytes_of(kind)));
+        assert_eq!(range.to - range.from, damage.bytes());
+        range
+    }
+
+    #[test]
+    fn what_is_as_written_is_no_damage() {
+        let damage = look(&filled(STAMP, AT, 8));
+        assert_eq!(damage, Damage { checked_bytes: 4096, ..Damage::default() });
+        assert_eq!(
+            look(&filled(STAMP, AT, 8)[..1000]).checked_bytes,
+            512,
+            "half a sector can not be checked"
+        );
+    }
+
+    #[test]
+    fn each_kind_is_told_with_what_was_found() {
+        for (sectors, kind) in [
+            (filled(STAMP, AT + 4096, 8), Kind::Wrapped),
+            (filled(Stamp { pass: 1, ..STAMP }, AT - 4096, 8), Kind::Wrapped),
+            (filled(Stamp { pass: 1, ..STAMP }, AT, 8), Kind::Stale),
+            (filled(Stamp { key: 8, ..STAMP }, AT, 8), Kind::Stale),
+            (filled(Stamp { key: 8, ..STAMP }, AT + 512, 8), Kind::Stale),
+        ] {
+            let damage = look(&sectors);
+            let label = Label::read(sectors.as_chunks().0.first().unwrap()).unwrap();
+            let range = one(&damage, kind);
+            assert_eq!((range.from, range.to, range.bits), (AT, AT + 4096, 0));
+            let Found { address, key, pass, bytes } = &range.found;
+            let told = (*address, *key, *pass, &bytes[..]);
+            let expected =
+                (Some(label.address), Some(label.stamp.key), Some(label.stamp.pass), &sectors[..16]);
+            assert_eq!(told, expected);
+        }
+        for blank in [0, 255] {
+            assert_eq!(one(&look(&[blank; 4096]), Kind::Missing).found.address, None);
+        }
+        assert_eq!(one(&look(&[7; 4096]), Kind::Wrong).found.bytes, [7; 16]);
+        let mut flipped = filled(STAMP, AT, 8);
+        flipped[2 * SECTOR + 300] ^= 0b101;
+        let damage = look(&flipped);
+        let range = one(&damage, Kind::Wrong);
+        assert_eq!((range.from, range.bits, damage.wrong_bits), (AT + 1024, 2, 2));
+        assert_eq!(range.found.address, Some(AT + 1024), "its head is whole");
+    }
+
+    #[test]
+    fn zeros_and_ones_and_other_displacements_are_ranges_of_their_own() {
+        let mut read = vec![0; 4096];
+        read[1024..2048].fill(255);
+        STAMP.fill(0, &mut read[2048..3072]);
+        STAMP.fill(8192, &mut read[3072..]);
+        let damage = look(&read);
+        let ranges: Vec<_> =
+            damage.ranges.iter().map(|range| (range.from - AT, range.to - AT, range.kind)).collect();
+        let expected = [
+            (0, 1024, Kind::Missing),
+            (1024, 2048, Kind::Missing),
+            (2048, 3072, Kind::Wrapped),
+            (3072, 4096, Kind::Wrapped),
+        ];
+        assert_eq!(ranges, expected);
+    }
+
+    #[test]
+    fn a_list_that_is_full_still_grows_at_its_ranges_and_counts_the_rest() {
+        let mut damage = Damage::default();
+        for index in 0..2 * Damage::RANGES_MAX as u64 {
+            damage.look(STAMP, 2 * index * 512, &[1; SECTOR]);
+        }
+        assert_eq!(damage.ranges.len(), Damage::RANGES_MAX);
+        assert_eq!((damage.bytes(), damage.unlisted_bytes), (2000 * 512, 1000 * 512));
+        damage.look(STAMP, 512, &[1; SECTOR]);
+        assert_eq!(damage.ranges.len(), Damage::RANGES_MAX - 1, "two have become one");
+        assert_eq!(damage.ranges[0].to, 3 * 512);
+    }
+
+    #[test]
+    fn it_is_stored_and_read_back() {
+        let damage = look(&filled(Stamp { key: 8, ..STAMP }, 0, 8));
+        let text = serde_json::to_string(&damage).unwrap();
+        assert_eq!(serde_json::from_str::<Damage>(&text).unwrap(), damage);
+    }
+
+    proptest! {
+        /// Whatever the order in which sectors are looked at, and by however many lanes, the ranges are the same.
+        #[test]
+        fn order_and_lanes_do_not_matter(
+            kinds in prop::collection::vec(0u8..4, 1..60),
+            order in Just((0..60).collect::<Vec<usize>>()).prop_shuffle(),
+            lanes in 1usize..4,
+        ) {
+            let look = |damage: &mut Damage, index: usize| {
+                let at = (index * SECTOR) as u64;
+                let sector = match kinds[index] {
+                    0 => filled(STAMP, at, 1),
+                    1 => vec![0; SECTOR],
+                    2 => filled(STAMP, at + (1 << 30), 1),
+                    _ => filled(Stamp { pass: 1, ..STAMP }, at, 1),
+                };
+                damage.look(STAMP, at, &sector);
+            };
+            let mut straight = Damage::default();
+            (0..kinds.len()).for_each(|index| look(&mut straight, index));
+            let mut parts = vec![Damage::default(); lanes];
+            for (turn, index) in order.into_iter().filter(|index| *index < kinds.len()).enumerate() {
+                look(&mut parts[turn % lanes], index);
+            }
+            let mut joined = Damage::default();
+            parts.into_iter().for_each(|part| joined.merge(part));
+            prop_assert_eq!(&joined, &straight);
+            let intact = kinds.iter().filter(|kind| **kind == 0).count();
+            prop_assert_eq!(straight.bytes(), ((kinds.len() - intact) * SECTOR) as u64);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Sectors that say what they are: where they belong, and which pass of which run has written them.
+//!
+//! A stamped sector of 512 bytes begins with a magic number that holds the version of this form, the address that it was
+//! written for, the run's key, the pass, and a checksum of these. All other bytes follow from them, so that every byte of
+//! it is checked when it is read, and a sector that lies in the wrong place tells where it came from. Sectors stand for
+//! themselves: any target whose blocks are whole sectors can be stamped, and written and read in I/Os of other lengths.
+
+use std::fmt;
+use std::str::FromStr;
+
+use pulp::Arch;
+
+/// Bytes of a stamped sector.
+pub const SECTOR: usize = 512;
+
+const WORDS: usize = SECTOR / size_of::<u64>();
+/// The last digit is the version of the form.
+const MAGIC: u64 = u64::from_le_bytes(*b"LIKENEW1");
+/// 2⁶⁴ over the golden ratio: the increment of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+/// What tells the words of a sector apart before they are mixed.
+const STEPS: [u64; WORDS] = {
+    let mut steps = [0u64; WORDS];
+    let mut index = 0;
+    while index < WORDS {
+        steps[index] = STEP.wrapping_mul(index as u64);
+        index += 1;
+    }
+    steps
+};
+
+/// Who has written a sector, spelled `KEY:PASS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// The run. Runs on the same real drive have different ones.
+    pub key: u64,
+    /// The pass of the run.
+    pub pass: u32,
+}
+
+/// What an intact sector says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The first byte of the place that it was written for.
+    pub address: u64,
+    /// Who has written it.
+    pub stamp: Stamp,
+}
+
+impl Stamp {
+    /// Fills the buffer with the sectors that belong at `address` and after it.
+    ///
+    /// # Panics
+    /// The buffer is not made of whole sectors.
+    pub fn fill(self, address: u64, buffer: &mut [u8]) {
+        let (sectors, rest) = buffer.as_chunks_mut::<SECTOR>();
+        assert!(rest.is_empty(), "stamps fill whole sectors of {SECTOR} bytes");
+        let base = self.base();
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (at, sector) in (address..).step_by(SECTOR).zip(sectors) {
+                    let words = self.words(base, at);
+                    for (bytes, word) in sector.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+                        *bytes = word.to_le_bytes();
+                    }
+                }
+            },
+        );
+    }
+
+    /// Whether every byte of the buffer is what [`fill`](Self::fill) puts there.
+    ///
+    /// # Panics
+    /// The buffer is not made of whole sectors.
+    pub fn is_intact(self, address: u64, buffer: &[u8]) -> bool {
+        let (sectors, rest) = buffer.as_chunks::<SECTOR>();
+        assert!(rest.is_empty(), "stamps fill whole sectors of {SECTOR} bytes");
+        let base = self.base();
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let mut different = 0;
+                for (at, sector) in (address..).step_by(SECTOR).zip(sectors) {
+                    let words = self.words(base, at);
+                    for (bytes, word) in sector.as_chunks::<8>().0.iter().zip(words) {
+                        different |= u64::from_le_bytes(*bytes) ^ word;
+                    }
+                }
+                different == 0
+            },
+        )
+    }
+
+    /// Bits of a sector that differ from those that belong at `address`.
+    pub fn different_bits(self, address: u64, sector: &[u8; SECTOR]) -> u32 {
+        let words = self.words(self.base(), address);
+        let of = sector.as_chunks::<8>().0.iter().zip(words);
+        of.map(|(bytes, word)| (u64::from_le_bytes(*bytes) ^ word).count_ones()).sum()
+    }
+
+    /// What all sectors of one pass have in common.
+    fn base(self) -> u64 {
+        mix(mix(self.key ^ MAGIC).wrapping_add(u64::from(self.pass)))
+    }
+
+    /// One sector. The words after its head are a xorshift (Marsaglia, "Xorshift RNGs", Journal of Statistical Software
+    /// 8(14), 2003, triple 13, 7, 17) of as many different numbers, which the compiler does in the widest registers.
+    #[inline(always)]
+    fn words(self, base: u64, address: u64) -> [u64; WORDS] {
+        let seed = mix(base ^ address);
+        let mut words = STEPS;
+        for word in &mut words {
+            *word = word.wrapping_add(seed);
+            *word ^= *word << 13;
+            *word ^= *word >> 7;
+            *word ^= *word << 17;
+        }
+        words[0] = MAGIC;
+        words[1] = address;
+        words[2] = self.key;
+        words[3] = u64::from(self.pass);
+        words[4] = seed;
+        words
+    }
+}
+
+impl Label {
+    /// What a sector says of itself, if its head is whole.
+    pub fn read(sector: &[u8; SECTOR]) -> Option<Self> {
+        let (words, _) = sector.as_chunks::<8>();
+        let word = |index: usize| u64::from_le_bytes(words[index]);
+        let stamp = Stamp { key: word(2), pass: u32::try_from(word(3)).ok()? };
+        let address = word(1);
+        (word(0) == MAGIC && word(4) == mix(stamp.base() ^ address)).then_some(Self { address, stamp })
+    }
+}
+
+/// The finaliser of SplitMix64: every bit of the number decides about every bit of what comes out, and no two numbers come
+/// out as one.
+#[inline(always)]
+fn mix(mut number: u64) -> u64 {
+    number = number.wrapping_add(STEP);
+    number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ (number >> 31)
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.key, self.pass)
+    }
+}
+
+impl FromStr for Stamp {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, pass) = text.split_once(':').unwrap_or((text, "1"));
+        match (key.parse(), pass.parse()) {
+            (Ok(key), Ok(pass)) => Ok(Self { key, pass }),
+            _ => Err(format!("\"{text}\" is no stamp: write KEY or KEY:PASS as whole numbers")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STAMP: Stamp = Stamp { key: 7, pass: 2 };
+
+    fn filled(stamp: Stamp, address: u64, sectors: usize) -> Vec<u8> {
+        let mut buffer = vec![0; sectors * SECTOR];
+        stamp.fill(address, &mut buffer);
+        buffer
+    }
+
+    #[test]
+    fn a_sector_says_what_it_is_wherever_it_was_filled() {
+        let together = filled(STAMP, 1 << 40, 8);
+        for (index, sector) in together.as_chunks::<SECTOR>().0.iter().enumerate() {
+            let address = (1 << 40) + (index * SECTOR) as u64;
+            assert_eq!(filled(STAMP, address, 1), sector);
+            assert_eq!(Label::read(sector), Some(Label { address, stamp: STAMP }));
+            assert!(STAMP.is_intact(address, sector));
+            assert_eq!(STAMP.different_bits(address, sector), 0);
+        }
+        assert!(STAMP.is_intact(1 << 40, &together));
+    }
+
+    #[test]
+    fn the_form_stays_what_it_is() {
+        // What an earlier version has written is read by a later one; otherwise the magic number has to change.
+        let sector = filled(STAMP, 4096, 1);
+        assert_eq!(&sector[..8], b"LIKENEW1");
+        assert_eq!(sector[8..32], [4096u64, 7, 2].map(u64::to_le_bytes).concat());
+        let sum = sector.iter().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+        assert_eq!(sum, 0, "{sum}");
+    }
+
+    #[test]
+    fn stamps_read_back_and_nonsense_does_not() {
+        assert_eq!("7:2".parse(), Ok(STAMP));
+        assert_eq!("7".parse(), Ok(Stamp { pass: 1, ..STAMP }));
+        assert_eq!(STAMP.to_string(), "7:2");
+        for text in ["", ":", "7:", "-1:1", "7:1:1", "7:4294967296"] {
+            assert!(text.parse::<Stamp>().unwrap_err().contains("KEY:PASS"), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_compressor_shortens_them() {
+        let sectors = filled(STAMP, 0, 2048);
+        let mut counts = [0u32; 256];
+        sectors.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+        let total = sectors.len() as f64;
+        let entropy: f64 =
+            counts.iter().map(|count| f64::from(*count) / total).map(|share| -share * share.log2()).sum();
+        assert!(entropy > 7.9, "{entropy} bits in a byte");
+    }
+
+    proptest! {
+        #[test]
+        fn any_change_of_any_byte_is_found(
+            sector in 0u64..1 << 50, key in any::<u64>(), pass in any::<u32>(),
+            at in 0usize..4 * SECTOR, change in 1u8..,
+        ) {
+            let (stamp, address) = (Stamp { key, pass }, sector * SECTOR as u64);
+            let mut buffer = filled(stamp, address, 4);
+            prop_assert!(stamp.is_intact(address, &buffer));
+            buffer[at] ^= change;
+            prop_assert!(!stamp.is_intact(address, &buffer));
+            let changed = buffer.as_chunks::<SECTOR>().0[at / SECTOR];
+            let bits = stamp.different_bits(address + (at / SECTOR * SECTOR) as u64, &changed);
+            prop_assert_eq!(bits, change.count_ones());
+        }
+
+        #[test]
+        fn another_address_run_or_pass_is_another_sector(address in 0u64..1 << 40, by in 1u64..1 << 40) {
+            let sector = filled(STAMP, address * 512, 1);
+            prop_assert!(!STAMP.is_intact((address + by) * 512, &sector));
+            let far = STAMP.different_bits((address + by) * 512, sector.as_chunks().0.first().unwrap());
+            // 472 bytes that have nothing to do with each other differ in half of their bits.
+            prop_assert!((1500..2600).contains(&far), "{} bits", far);
+            for other in [Stamp { key: by ^ 7, ..STAMP }, Stamp { pass: STAMP.pass.wrapping_add(by as u32 | 1), ..STAMP }] {
+                prop_assert_eq!(other == STAMP, other.is_intact(address * 512, &sector));
+            }
+        }
+    }
+}

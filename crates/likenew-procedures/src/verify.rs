@@ -1,0 +1,186 @@
+//! Writes sectors that say what they are, reads them back, and says what a drive really holds: a few at telling distances
+//! first, then all of them.
+
+mod capacity;
+mod course;
+mod findings;
+mod narrowing;
+mod parts;
+mod places;
+mod verdicts;
+
+use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::target::Geometry;
+use likenew_core::units::{Nanos, amount, duration_text, size_text};
+use likenew_core::verdict::Findings;
+use likenew_core::workload::{SAMPLES_MAX, Workload};
+use serde::{Deserialize, Serialize};
+
+use crate::options::options;
+use course::Course;
+
+/// What it asks and costs.
+pub static CARD: Card = Card {
+    name: "verify",
+    question: "Does it hold what it says, and is what was written what is read?",
+    writes: "writes the free space, or the whole drive, once for each pass; only own files in a folder",
+    manual: include_str!("verify.md"),
+};
+
+/// The settings of a verification.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VerifyOptions {
+    /// Files that a folder is divided into.
+    pub files: u32,
+    /// Bytes of each; a multiple of the block.
+    #[serde(with = "size_text")]
+    pub file_size: u64,
+    /// Bytes from the first address on; all there are if not said.
+    #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
+    pub span: Option<u64>,
+    /// Bytes of one I/O.
+    #[serde(with = "size_text")]
+    pub block: u64,
+    /// I/Os in flight.
+    pub depth: u32,
+    /// Parts that a pass is measured in.
+    pub parts: u32,
+    /// How often all of it is written and read back.
+    pub passes: u32,
+    /// Random places that are tried before the first pass; none, and no others, if 0.
+    pub probes: u32,
+    /// Whether nothing follows the probes.
+    pub quick: bool,
+    /// Whether all of it is written although damage was found early.
+    pub full: bool,
+    /// Whether nothing is written: what an earlier run with the same seed has left is read.
+    pub read_only: bool,
+    /// How long the drive rests between writing and reading.
+    #[serde(with = "duration_text")]
+    pub rest: Nanos,
+    /// The most that memory of the drive may hold: less than that, read back, says nothing of what lies behind it.
+    #[serde(with = "size_text")]
+    pub cache: u64,
+}
+
+impl Default for VerifyOptions {
+    /// Disks have up to 512 MB of memory, and flash drives use theirs for the map: 1 GiB is more than any of them answers from.
+    fn default() -> Self {
+        Self {
+            files: 1,
+            file_size: 1 << 30,
+            span: None,
+            block: 1 << 20,
+            depth: 4,
+            parts: 100,
+            passes: 1,
+            probes: 400,
+            quick: false,
+            full: false,
+            read_only: false,
+            rest: Nanos::ZERO,
+            cache: 1 << 30,
+        }
+    }
+}
+
+/// More parts or passes than this are taken for a mistake.
+const PARTS_MAX: u32 = 5_000;
+const PASSES_MAX: u32 = 1_000;
+
+/// The procedure.
+pub struct Verify {
+    options: VerifyOptions,
+}
+
+impl Verify {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("verify", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: VerifyOptions) -> Result<Self, String> {
+        let VerifyOptions { files, file_size, block, depth, parts, passes, probes, .. } = options;
+        if !(512..=1 << 30).contains(&block) || !block.is_multiple_of(512) {
+            return Err(format!("block = {block} bytes is not a multiple of 512 in 512..1GiB"));
+        }
+        if files == 0 || file_size == 0 || !file_size.is_multiple_of(block) {
+            return Err(format!(
+                "{files} files of {file_size} bytes: it takes at least one, of a multiple of the block of {block} bytes"
+            ));
+        }
+        for (name, value, most) in
+            [("depth", depth, 1024), ("parts", parts, PARTS_MAX), ("passes", passes, PASSES_MAX)]
+        {
+            if value == 0 || value > most {
+                return Err(format!("{name} = {value} is not in 1..{most}"));
+            }
+        }
+        if probes > SAMPLES_MAX {
+            return Err(format!("probes = {probes} is not in 0..{SAMPLES_MAX}"));
+        }
+        if options.quick && (probes == 0 || options.full || options.read_only) {
+            return Err("quick stands for probes alone: it takes some, and neither full nor read_only".into());
+        }
+        Ok(Self { options })
+    }
+
+    /// Bytes that are verified on a drive of this geometry.
+    ///
+    /// # Errors
+    /// A sentence, if there are not so many, or if it is less than one block.
+    fn span(&self, geometry: &Geometry) -> Result<u64, String> {
+        let VerifyOptions { span, block, read_only, .. } = self.options;
+        if !geometry.writable && !read_only {
+            return Err("it writes, and this target may only be read: give a folder".into());
+        }
+        let span = span.unwrap_or(geometry.capacity);
+        let span = span - span % u64::from(geometry.block.max(512));
+        if span > geometry.capacity {
+            let (asked, there) = (amount(span), amount(geometry.capacity));
+            return Err(format!("span = {asked} is more than the {there} there are"));
+        }
+        if span < block {
+            return Err(format!("{} are less than a single block of {}", amount(span), amount(block)));
+        }
+        Ok(span)
+    }
+
+    fn course<'a>(&self, evidence: &'a Evidence) -> Result<Course<'a>, String> {
+        Ok(Course::walk(&self.options, self.span(&evidence.geometry)?, evidence))
+    }
+}
+
+impl Procedure for Verify {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: self.options.files, file_bytes: self.options.file_size }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let course = self.course(evidence)?;
+        let Some(task) = &course.next else { return Ok(Step::Enough) };
+        let seed = evidence.plan.seed_of(evidence.segments.len());
+        let workload = course.ground.workload(task);
+        Ok(Step::Run(Workload { seed: task.seed(&evidence.plan).unwrap_or(seed), ..workload }))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        match self.course(evidence) {
+            Ok(course) => findings::findings(&self.options, &course, evidence),
+            // A plan that does not fit its drive has measured nothing.
+            Err(_) => Findings::default(),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The passes, part by part: how fast each was, and what was wrong in it.
+
+use likenew_core::io::Op;
+use likenew_core::segment::Segment;
+use likenew_core::verdict::{Line, Series, Shape};
+use serde::Serialize;
+
+use super::course::Course;
+use crate::series::{axis, speed};
+
+/// A row of the table `parts`.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PartRow {
+    pub(super) pass: u32,
+    pub(super) part: u32,
+    pub(super) op: Op,
+    pub(super) offset_bytes: u64,
+    pub(super) bytes_per_s: f64,
+    latency_ns_p50: u64,
+    latency_ns_max: u64,
+    elapsed_ns: u64,
+    damaged_bytes: u64,
+}
+
+/// So many of the slowest stretches of an operation are shown.
+const SLOWEST: usize = 3;
+
+impl PartRow {
+    fn new(op: Op, pass: u32, part: u32, offset_bytes: u64, segment: &Segment) -> Self {
+        let latencies = segment.latencies();
+        Self {
+            pass,
+            part: part + 1,
+            op,
+            offset_bytes,
+            bytes_per_s: segment.bytes_per_s(),
+            latency_ns_p50: latencies.quantile(0.5).0,
+            latency_ns_max: latencies.max().0,
+            elapsed_ns: segment.elapsed().0,
+            damaged_bytes: segment.damage.as_ref().map_or(0, |damage| damage.bytes()),
+        }
+    }
+}
+
+/// All parts, as they were written and read back.
+pub(super) fn rows(course: &Course<'_>) -> Vec<PartRow> {
+    let mut rows: Vec<PartRow> = [Op::Write, Op::Read]
+        .into_iter()
+        .flat_map(|op| {
+            course.parts_of(op).map(move |(pass, part, segment)| {
+                PartRow::new(op, pass, part, course.ground.part(part).start, segment)
+            })
+        })
+        .collect();
+    rows.sort_by_key(|row| (row.pass, row.op == Op::Read, row.part));
+    rows
+}
+
+/// The slowest parts of each operation, the slowest first.
+pub(super) fn slowest(rows: &[PartRow]) -> Vec<PartRow> {
+    let of = |op| {
+        let mut rows: Vec<PartRow> = rows.iter().filter(|row| row.op == op).cloned().collect();
+        rows.sort_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s));
+        rows.truncate(SLOWEST);
+        rows
+    };
+    [Op::Write, Op::Read].into_iter().flat_map(of).collect()
+}
+
+/// Speed along the addresses, each pass a line.
+pub(super) fn picture(rows: &[PartRow], passes: u32) -> Series {
+    let line = |op: Op, pass: u32| {
+        let done = if op == Op::Read { "read back" } else { "write" };
+        let name = if passes > 1 { format!("{done}, pass {pass}") } else { done.to_owned() };
+        let points = rows.iter().filter(|row| row.op == op && row.pass == pass);
+        Line::new(name, points.map(|row| [row.offset_bytes as f64, row.bytes_per_s]).collect())
+    };
+    // The first and the last pass say how it changed.
+    let shown = if passes > 1 { vec![1, passes] } else { vec![1] };
+    let lines = shown.into_iter().flat_map(|pass| [line(Op::Write, pass), line(Op::Read, pass)]);
+    Series::new("How fast was each part?", Shape::Line, axis("address", "bytes"), speed())
+        .lines(lines.filter(|line| !line.points.is_empty()))
+}

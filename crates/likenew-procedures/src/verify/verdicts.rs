@@ -1,0 +1,202 @@
+//! What a verification says in the end.
+
+use likenew_core::damage::{Damage, Damaged, Kind};
+use likenew_core::drive::Kind as DriveKind;
+use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::target::Clock;
+use likenew_core::units::{amount, three_digits};
+use likenew_core::verdict::{Standing, Verdict};
+
+use super::capacity::Capacity;
+use super::course::{Course, Task};
+use super::findings::Found;
+
+/// What is wrong first, then whether it holds what it says, then whether what was written is what was read.
+pub(super) fn verdicts(
+    course: &Course<'_>,
+    evidence: &Evidence,
+    capacity: &Capacity,
+    found: &Found,
+) -> Vec<Verdict> {
+    let total = found.total();
+    let mut verdicts = Vec::new();
+    verdicts.extend(problem(&total, found.first()));
+    verdicts.push(holds(course, evidence, capacity, &total));
+    verdicts.push(reads_back(course, evidence, &total));
+    verdicts
+}
+
+fn problem(total: &Damage, first: Option<&Damaged>) -> Option<Verdict> {
+    let first = first.filter(|_| total.bytes() > 0)?;
+    let (bytes, checked) = (total.bytes(), total.checked_bytes);
+    let claim =
+        format!("{} of the {} that were read are not what was written.", amount(bytes), amount(checked));
+    let mut verdict = Verdict::new(claim, Standing::Holds).problem();
+    for kind in Kind::ALL {
+        let bytes = total.bytes_of(kind);
+        if bytes > 0 {
+            verdict = verdict.because(format!("{} {}", amount(bytes), meaning(kind, total)));
+        }
+    }
+    let found = match (first.kind, first.found.address) {
+        (Kind::Wrapped, Some(address)) => format!(", and hold what was written for byte {address}"),
+        _ => String::new(),
+    };
+    Some(verdict.because(format!("the first are bytes {} to {}{found}", first.from, first.to)))
+}
+
+/// A kind of damage in words.
+fn meaning(kind: Kind, total: &Damage) -> String {
+    match kind {
+        Kind::Wrapped => "hold what was written for another address: two addresses are one place".into(),
+        Kind::Missing => "hold only zeros or only ones: the drive took them and kept nothing".into(),
+        Kind::Stale => "hold what was there before: a write was answered and not done".into(),
+        Kind::Wrong => {
+            let share = total.wrong_bits as f64 / (8.0 * total.wrong_bytes as f64);
+            format!("hold something else; {} % of their bits differ", three_digits(share * 100.0))
+        }
+    }
+}
+
+/// What is claimed to be held.
+fn subject(evidence: &Evidence, span: u64) -> String {
+    let all = span == evidence.geometry.capacity;
+    match evidence.identity.kind {
+        DriveKind::Folder => format!("The free space that was filled holds the {} it says.", amount(span)),
+        _ if all => format!("It holds the {} it says.", amount(evidence.geometry.capacity)),
+        _ => format!("Its first {} hold what they say.", amount(span)),
+    }
+}
+
+fn holds(course: &Course<'_>, evidence: &Evidence, capacity: &Capacity, total: &Damage) -> Verdict {
+    let claim = subject(evidence, course.ground.span);
+    if let Some(most) = capacity.holds_at_most_bytes {
+        let mut verdict = Verdict::new(claim, Standing::Fails);
+        if let Some(wrap) = capacity.wraps_at_bytes {
+            verdict = verdict.because(format!("addresses go round at {} ({wrap} bytes)", amount(wrap)));
+        }
+        let least = capacity.holds_at_least_bytes;
+        verdict = verdict.because(match least {
+            least if least == most => format!("it holds {} ({most} bytes)", amount(most)),
+            least => format!("it holds {} at most, {} at least", amount(most), amount(least)),
+        });
+        return early(verdict, course);
+    }
+    if total.bytes() > 0 {
+        let verdict = Verdict::new(claim, Standing::Fails)
+            .because("some of it is not what was written, and no single limit explains where");
+        return early(verdict, course);
+    }
+    match doubt(course, evidence, total) {
+        Some(doubt) => Verdict::new(claim, Standing::Undecided).because(doubt),
+        None => Verdict::new(claim, Standing::Holds).because(format!(
+            "all of it was written before any of it was read, and every byte was compared; {} in all",
+            amount(total.checked_bytes)
+        )),
+    }
+}
+
+fn early(verdict: Verdict, course: &Course<'_>) -> Verdict {
+    let ios: u64 =
+        course.done.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
+    let passed = course.reads().next().is_some();
+    let stopped = course.next.is_none() && !passed;
+    if stopped {
+        verdict
+            .because(format!("found after {ios} I/Os, so the rest was not written"))
+            .caveat("--full writes and reads all of it, and lists every damaged range")
+    } else {
+        verdict
+    }
+}
+
+fn reads_back(course: &Course<'_>, evidence: &Evidence, total: &Damage) -> Verdict {
+    let claim = "What was written is what was read.";
+    if total.bytes() > 0 {
+        return Verdict::new(claim, Standing::Fails).because(format!(
+            "{} of {} are not",
+            amount(total.bytes()),
+            amount(total.checked_bytes)
+        ));
+    }
+    if total.checked_bytes == 0 {
+        return Verdict::new(claim, Standing::Undecided).because("nothing was read yet");
+    }
+    let compared = format!("{} were compared, every byte", amount(total.checked_bytes));
+    let memory = memory(course, evidence);
+    match memory.or_else(|| unfinished(course)) {
+        Some(doubt) => Verdict::new(claim, Standing::Undecided).because(doubt).because(compared),
+        None => Verdict::new(claim, Standing::Holds).because(compared),
+    }
+}
+
+/// Why it can not be said that a drive without any damage holds everything.
+fn doubt(course: &Course<'_>, evidence: &Evidence, total: &Damage) -> Option<String> {
+    let whole = course.next.is_none() && course.reads().next().is_some();
+    if !whole {
+        let options = &course.ground.options;
+        return Some(if options.quick {
+            format!(
+                "{} of probes are as they should be, and only writing everything proves it: leave --quick out",
+                amount(total.checked_bytes)
+            )
+        } else {
+            "the run ended before all of it was read back".into()
+        });
+    }
+    if let Some(unread) = unread(course) {
+        return Some(unread);
+    }
+    if evidence.identity.kind != DriveKind::Folder && course.ground.span < evidence.geometry.capacity {
+        return Some(format!(
+            "only {} of {} were written: addresses beyond may go round onto them",
+            amount(course.ground.span),
+            amount(evidence.geometry.capacity)
+        ));
+    }
+    memory(course, evidence)
+}
+
+fn unfinished(course: &Course<'_>) -> Option<String> {
+    let ended = course.next.is_some() && !course.ground.options.quick;
+    ended.then(|| "the run ended before all of it was read back".to_owned()).or_else(|| unread(course))
+}
+
+/// What could not be read was not compared either.
+fn unread(course: &Course<'_>) -> Option<String> {
+    let asked: u64 = course
+        .reads()
+        .map(|(_, part, _)| {
+            let range = course.ground.part(part);
+            range.end - range.start
+        })
+        .sum();
+    let compared: u64 = course
+        .reads()
+        .filter_map(|(_, _, segment)| segment.damage.as_ref())
+        .map(|damage| damage.checked_bytes)
+        .sum();
+    (compared < asked).then(|| format!("{} could not be read", amount(asked - compared)))
+}
+
+/// Why what was read may have come from memory rather than from where it was written to.
+fn memory(course: &Course<'_>, evidence: &Evidence) -> Option<String> {
+    if evidence.geometry.clock == Clock::Virtual {
+        return None;
+    }
+    // Where direct I/O is refused, the drive says so among its caveats.
+    let cached = evidence.identity.caveats.iter().any(|caveat| caveat.contains("through the page cache"));
+    if cached {
+        return Some("it was read through the page cache, which may have answered for the drive".into());
+    }
+    let cache = course.ground.options.cache;
+    let rereads = course.done.iter().any(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. }));
+    (course.ground.span < cache && !course.ground.options.read_only && rereads).then(|| {
+        format!(
+            "{} are less than a drive's own memory may hold, which may have answered (--cache {})",
+            amount(course.ground.span),
+            amount(cache)
+        )
+    })
+}

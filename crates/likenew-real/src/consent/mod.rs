@@ -1,0 +1,71 @@
+//! Consent to write to what holds something, or may: a block device, or an existing file. Nothing else in this project can
+//! make one, and without one neither is ever opened for writing.
+//!
+//! There are two ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves, and [`Consent::to_overwrite`],
+//! for what a person has looked at ([`Loss`]) and named ([`Agreement`]).
+
+mod agreement;
+mod lease;
+mod loss;
+mod overwrite;
+mod own_loop;
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use likenew_core::fault::Fault;
+use likenew_core::units::Nanos;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+pub use self::agreement::Agreement;
+pub use self::loss::Loss;
+use crate::clock::Monotonic;
+use crate::fault::not_possible;
+
+/// The right to overwrite one block device or file, and the hold on it: nobody can mount a device or claim it otherwise
+/// while this lives.
+#[derive(Debug)]
+pub struct Consent {
+    path: PathBuf,
+    opened: OwnedFd,
+}
+
+impl Consent {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn into_parts(self) -> (PathBuf, OwnedFd) {
+        (self.path, self.opened)
+    }
+}
+
+/// Exclusive means, for a block device: not mounted, and claimed by nobody else.
+const HOLD: OFlags = OFlags::EXCL.union(OFlags::DIRECT).union(OFlags::CLOEXEC);
+
+/// How often, and how long apart, a claim is tried: a drive of ours that was just closed may take the kernel a moment to
+/// let go of.
+const HOLD_TRIES: u32 = 100;
+const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
+
+/// Opens a block device for writing, exclusively.
+fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let clock = Monotonic::start();
+    for _ in 1..HOLD_TRIES {
+        match rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty()) {
+            Err(Errno::BUSY) => clock.rest(clock.now() + HOLD_PAUSE),
+            opened => return opened,
+        }
+    }
+    rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty())
+}
+
+fn open_for_reading(path: &Path) -> Result<OwnedFd, Fault> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| not_possible("open", path, errno))
+}
+
+fn refusal(path: &Path, reason: &str) -> Fault {
+    Fault::Refused(format!("writing to {} is refused: {reason}", path.display()))
+}

@@ -1,0 +1,181 @@
+//! Where the kernel counts what reaches the devices below a drive.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use likenew_core::counters::Counters;
+use likenew_core::units::Nanos;
+
+use crate::block::BlockDevice;
+use crate::mounts::{DeviceNumber, Mount};
+
+/// Sectors in `stat` are of so many bytes, whatever the device's own are (Documentation/block/stat.rst).
+const SECTOR: u64 = 512;
+/// Where btrfs lists the devices of each of its file systems, as links (`FSID/devices/NAME`).
+const BTRFS: &str = "/sys/fs/btrfs";
+
+/// The devices below a drive; none where nobody counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CounterSource {
+    /// Folders of devices in /sys. A partition has counts of its own.
+    devices: Vec<PathBuf>,
+}
+
+impl CounterSource {
+    /// Of one device.
+    pub(crate) fn of_device(device: &BlockDevice) -> Self {
+        Self { devices: vec![device.folder().to_owned()] }
+    }
+
+    /// Of what a mount lies on. Memory, networks, layers and pools of other file systems have no device of their own.
+    pub(crate) fn of_mount(mount: &Mount) -> Self {
+        let numbered = BlockDevice::numbered(mount.device);
+        if let Some(device) = numbered {
+            return Self::of_device(&device);
+        }
+        if mount.kind != "btrfs" {
+            return Self::default();
+        }
+        // btrfs has a number of its own, and names one of its devices.
+        let source = DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
+        source.map_or_else(Self::default, |device| Self::of_btrfs(Path::new(BTRFS), &device))
+    }
+
+    /// Of the btrfs that this is one device of.
+    fn of_btrfs(all: &Path, one: &BlockDevice) -> Self {
+        let file_systems = fs::read_dir(all).into_iter().flatten().flatten();
+        let of = |folder: PathBuf| -> Vec<PathBuf> {
+            let links = fs::read_dir(folder.join("devices")).into_iter().flatten().flatten();
+            links.filter_map(|link| fs::canonicalize(link.path()).ok()).collect()
+        };
+        let mut lists = file_systems.map(|entry| of(entry.path()));
+        let mut devices = lists.find(|devices| devices.iter().any(|device| device == one.folder()));
+        // The order of a folder's entries means nothing, and reports should not differ by it.
+        devices.iter_mut().for_each(|devices| devices.sort());
+        Self { devices: devices.unwrap_or_else(|| vec![one.folder().to_owned()]) }
+    }
+
+    /// The kernel's names of the devices.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let name = |device: &PathBuf| device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.devices.iter().map(name).collect()
+    }
+
+    /// What was counted until now, of all of them together. Nothing where one of them is gone or does not count.
+    pub(crate) fn read(&self) -> Option<Counters> {
+        let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
+        counters?.into_iter().reduce(|sum, one| sum.plus(&one))
+    }
+}
+
+fn read_one(device: &Path) -> Option<Counters> {
+    // Of a partition, the disk decides whether it is counted.
+    let iostats = ["queue/iostats", "../queue/iostats"];
+    let off = |name: &&str| fs::read_to_string(device.join(name)).is_ok_and(|text| text.trim() == "0");
+    if iostats.iter().any(|name| off(&name)) {
+        return None;
+    }
+    parse(&fs::read_to_string(device.join("stat")).ok()?)
+}
+
+/// Reads a `stat` of 11 fields (before Linux 4.18), 15 (with discards) or 17 (with flushes, 5.5), or of more than are known yet.
+fn parse(text: &str) -> Option<Counters> {
+    let fields: Option<Vec<u64>> = text.split_whitespace().map(|field| field.parse().ok()).collect();
+    let fields = fields.filter(|fields| fields.len() >= 11)?;
+    let field = |number: usize| fields.get(number - 1).copied();
+    let bytes = |sectors: u64| sectors.saturating_mul(SECTOR);
+    Some(Counters {
+        reads: field(1)?,
+        bytes_read: bytes(field(3)?),
+        writes: field(5)?,
+        bytes_written: bytes(field(7)?),
+        busy: Nanos::from_millis(field(10)?),
+        discards: field(12),
+        bytes_discarded: field(14).map(bytes),
+        flushes: field(16),
+        devices: 1,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a disk under Linux 6.18, cut to the fields of older kernels.
+    const FIELDS: [&str; 17] = [
+        "18243", "1702", "1622528", "9121", "51020", "33", "8161024", "70112", "2", "51234", "79999", "77",
+        "1", "4096", "5", "312", "400",
+    ];
+
+    fn device(root: &Path, name: &str, fields: usize) -> PathBuf {
+        let folder = root.join(name);
+        fs::create_dir_all(folder.join("queue")).unwrap();
+        fs::write(folder.join("stat"), format!("  {}\n", FIELDS[..fields].join("    "))).unwrap();
+        folder
+    }
+
+    #[test]
+    fn the_fields_of_every_kernel_are_read() {
+        let root = tempfile::tempdir().unwrap();
+        for (count, discards, flushes) in
+            [(11, None, None), (15, Some((77, 4096 * 512)), None), (17, Some((77, 4096 * 512)), Some(312))]
+        {
+            let source = CounterSource { devices: vec![device(root.path(), "sda", count)] };
+            let counters = source.read().unwrap();
+            assert_eq!((counters.reads, counters.bytes_read), (18_243, 1_622_528 * 512));
+            assert_eq!((counters.writes, counters.bytes_written), (51_020, 8_161_024 * 512));
+            assert_eq!((counters.busy, counters.devices), (Nanos::from_millis(51_234), 1));
+            assert_eq!(counters.discards.zip(counters.bytes_discarded), discards);
+            assert_eq!(counters.flushes, flushes);
+        }
+        assert_eq!(parse(&[FIELDS.join(" "), "9 9".into()].join(" ")).unwrap().flushes, Some(312));
+        for text in ["", "1 2 3", "a b c d e f g h i j k", &FIELDS[..10].join(" ")] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn several_devices_are_counted_together_and_a_silent_one_silences_all() {
+        let root = tempfile::tempdir().unwrap();
+        let devices = vec![device(root.path(), "sda", 17), device(root.path(), "sdb", 15)];
+        let source = CounterSource { devices };
+        assert_eq!(source.names(), ["sda", "sdb"]);
+        let both = source.read().unwrap();
+        assert_eq!((both.devices, both.reads, both.flushes), (2, 2 * 18_243, None));
+        fs::write(root.path().join("sdb/queue/iostats"), "0\n").unwrap();
+        assert_eq!(source.read(), None);
+        fs::write(root.path().join("sdb/queue/iostats"), "1\n").unwrap();
+        assert!(source.read().is_some());
+        fs::remove_file(root.path().join("sda/stat")).unwrap();
+        assert_eq!(source.read(), None);
+        assert_eq!(CounterSource::default().read(), None);
+    }
+
+    #[test]
+    fn the_disk_decides_whether_a_partition_is_counted() {
+        let root = tempfile::tempdir().unwrap();
+        device(root.path(), "sda", 17);
+        let partition = device(root.path(), "sda/sda1", 17);
+        let source = CounterSource { devices: vec![partition] };
+        assert!(source.read().is_some());
+        fs::write(root.path().join("sda/queue/iostats"), "0\n").unwrap();
+        assert_eq!(source.read(), None);
+    }
+
+    #[test]
+    fn memory_and_networks_count_nothing() {
+        let mount = |kind: &str, source: &str| Mount {
+            id: 1,
+            device: DeviceNumber { major: 0, minor: 9999 },
+            point: "/x".into(),
+            kind: kind.into(),
+            source: source.into(),
+            options: "rw".into(),
+        };
+        for (kind, source) in
+            [("tmpfs", "tmpfs"), ("overlay", "overlay"), ("nfs4", "server:/x"), ("btrfs", "/nowhere")]
+        {
+            assert_eq!(CounterSource::of_mount(&mount(kind, source)).read(), None, "{kind}");
+        }
+    }
+}
