@@ -117,6 +117,22 @@ impl<'l> Cursor<'l> {
         &rest[..length]
     }
 
+    /// What stands between this place and here.
+    pub(crate) fn since(&self, from: usize) -> &'l [u8] {
+        &self.line[from..self.at]
+    }
+
+    /// Goes on behind so many bytes.
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.at = (self.at + bytes).min(self.line.len());
+    }
+
+    /// A whole number of units, as so many times as much; both fit into 64 bits.
+    pub(crate) fn scaled(&mut self, factor: u64, expected: &'static str) -> Result<u64, Flaw> {
+        let from = self.at;
+        self.number(expected)?.checked_mul(factor).ok_or(Flaw::at(from, expected))
+    }
+
     /// Nothing may follow but blanks.
     pub(crate) fn end(&mut self) -> Result<(), Flaw> {
         self.skip_blanks();
