@@ -8,6 +8,7 @@ mod endure;
 mod fill;
 mod import;
 mod judge;
+mod replay;
 mod report;
 mod resume;
 mod run;
@@ -30,6 +31,7 @@ pub(crate) use endure::{Endure, EndureTest, Extent};
 pub(crate) use fill::Fill;
 pub(crate) use import::{Import, ImportFio, ImportFrom};
 pub(crate) use judge::Judge;
+pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
 pub(crate) use run::Run;
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Age(Age),
     /// Does it matter how compressible the data is, and what does that mean for your files?
     Data(Data),
+    /// Would this drive make a recorded day faster? Replays a recording, on several drives one after the other
+    Replay(Replay),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// Which drives are there, real and simulated?

@@ -8,6 +8,7 @@ pub(crate) mod endure;
 pub(crate) mod fill;
 pub(crate) mod import;
 pub(crate) mod judge;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;

@@ -13,6 +13,8 @@ mod measure;
 mod output;
 mod progress;
 mod prompt;
+mod ranking;
+mod recordings;
 mod scanning;
 mod usual;
 
@@ -42,6 +44,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Endure(command) => commands::endure::run(command),
         Command::Age(command) => commands::age::run(command),
         Command::Data(command) => commands::data::run(command),
+        Command::Replay(command) => commands::replay::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),

@@ -175,6 +175,9 @@ impl Answer<'_> {
             self.options.mode == ReplayMode::Timed,
             "I/Os left when they had left there: programs would have waited for a slower drive, and gone on earlier on a faster one".into(),
         );
+        for note in self.options.summary.iter().flat_map(|summary| &summary.notes) {
+            add(true, format!("of the recording: {note}"));
+        }
         let ends = self.options.summary.as_ref().map_or(0, |summary| summary.ends);
         add(
             self.options.mode == ReplayMode::Dependent && ends == 0,

@@ -6,6 +6,8 @@ use likenew_core::trace::TraceSource;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use serde::{Deserialize, Serialize};
 
+use super::ReplayMode;
+
 /// What a recording holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,17 +42,23 @@ pub struct TraceSummary {
     /// What pauses longer than was asked for have too much.
     #[serde(with = "duration_text")]
     pub cut: Nanos,
+    /// What pauses come to, before anything is cut.
+    #[serde(with = "duration_text")]
+    pub pauses: Nanos,
+    /// What limits the recording, in sentences without a full stop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The applications that did most, of those with a name, most first: as many as are told apart.
     pub applications: Vec<String>,
 }
 
 impl TraceSummary {
-    /// Reads a recording to its end. Pauses are cut to `idle_max`.
+    /// Reads a recording to its end; its digest and notes are left to whoever knows the file. Pauses are cut to `idle_max`.
     ///
     /// # Errors
     /// The recording's: what is wrong with it, and where.
-    pub fn of(source: &mut dyn TraceSource, digest: String, idle_max: Option<Nanos>) -> Result<Self, String> {
-        let mut summary = Self { digest, ..Self::default() };
+    pub fn of(source: &mut dyn TraceSource, idle_max: Option<Nanos>) -> Result<Self, String> {
+        let mut summary = Self::default();
         let (mut counts, mut quiet_since): (Vec<u64>, _) = (Vec::new(), Nanos::ZERO);
         while let Some(io) = source.next_io()? {
             match io.op {
@@ -70,6 +78,7 @@ impl TraceSummary {
             summary.extent_bytes = summary.extent_bytes.max(io.offset.saturating_add(io.length));
             summary.ends += u64::from(io.latency.is_some());
             let pause = io.at.since(quiet_since);
+            summary.pauses += pause;
             summary.cut += pause.since(idle_max.unwrap_or(Nanos::NEVER));
             quiet_since = quiet_since.max(io.at + io.latency.unwrap_or_default());
             let application = usize::from(io.application);
@@ -87,6 +96,11 @@ impl TraceSummary {
     /// I/Os that a replay carries out.
     pub fn carried_out(&self, reads_only: bool) -> u64 {
         if reads_only { self.reads } else { self.reads + self.writes + self.trims + self.flushes }
+    }
+
+    /// Pauses that are left in a replay of this mode.
+    pub fn pauses(&self, mode: ReplayMode) -> Nanos {
+        if mode == ReplayMode::Fast { Nanos::ZERO } else { self.pauses.since(self.cut) }
     }
 
     /// Whether it changes what a drive holds.
