@@ -4,5 +4,6 @@ pub(crate) mod engine;
 mod fio;
 mod nop;
 mod ours;
+pub(crate) mod replay;
 pub(crate) mod sim;
 mod target;

@@ -1,4 +1,4 @@
-//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine | bench sim | reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench engine | bench replay | bench sim | reproduce`.
 
 mod bench;
 mod ci;
@@ -33,6 +33,8 @@ enum Task {
 enum Bench {
     /// Against fio, in pairs on the same target: agreement and cost
     Engine(bench::engine::Options),
+    /// Replays: how exactly recorded times are kept, and fio beside it as fast as it goes
+    Replay(bench::replay::Options),
     /// The simulator: speed, memory, and theory beside what comes out
     Sim,
 }
@@ -44,6 +46,7 @@ fn main() -> anyhow::Result<()> {
         Task::Web => web::build_if_possible(),
         Task::Demo => demo::run(),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
+        Task::Bench(Bench::Replay(options)) => bench::replay::run(&options),
         Task::Bench(Bench::Sim) => bench::sim::run(),
         Task::Reproduce(options) => reproduce::run(&options),
     }

@@ -8,6 +8,7 @@ mod explained;
 mod filesystem;
 mod fio;
 mod real;
+mod replayed;
 mod resumed;
 mod scenarios;
 mod simulated;
