@@ -87,7 +87,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     std::fs::write(&path, vec![0u8; SPAN as usize])?;
     let attached = Loop::attach(&path)?;
     let consent = Consent::for_own_loop_device(&attached.device)?;
-    let mut device = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
+    let mut device =
+        open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
 
     let Options { rate, seconds, pairs } = *options;
     println!("Recorded times: how late I/Os left at {rate} a second, {seconds} s each   [p99 ≤ 100 µs]");
@@ -152,7 +153,8 @@ fn replay(drive: &mut dyn Drive, pace: ReplayPace, ios: u64, gap: Nanos) -> anyh
         applications: Vec::new(),
         expected: Expected::default(),
     };
-    let workload = Workload { recorded: Some(recorded), ..Workload::new("replay", Until::default(), Vec::new()) };
+    let workload =
+        Workload { recorded: Some(recorded), ..Workload::new("replay", Until::default(), Vec::new()) };
     let mut made = |_: &Recorded| Ok(Box::new(Made::new(ios, gap)) as Box<dyn TraceSource>);
     let ran = run_with(drive, &workload, &mut made, &mut || Box::new(()))?;
     if let Some(fault) = ran.fault {

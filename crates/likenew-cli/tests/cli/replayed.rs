@@ -65,9 +65,19 @@ fn three_drives_of_the_catalogue_are_put_in_order() {
             let rows = document["tables"]["applications"].as_array().unwrap().iter();
             rows.map(|row| row[key].as_u64().unwrap()).sum()
         };
-        assert_eq!((sum("waiting_ns"), sum("bytes")), (day["waiting_ns"].as_u64().unwrap(), day["bytes"].as_u64().unwrap()));
-        assert!(day["busy_ns"].as_u64().unwrap() <= sum("busy_ns"), "together no longer than one after the other");
-        assert_eq!(document["verdicts"][0]["standing"], if drive == drives[0] { "fails" } else { "holds" }, "{drive}");
+        assert_eq!(
+            (sum("waiting_ns"), sum("bytes")),
+            (day["waiting_ns"].as_u64().unwrap(), day["bytes"].as_u64().unwrap())
+        );
+        assert!(
+            day["busy_ns"].as_u64().unwrap() <= sum("busy_ns"),
+            "together no longer than one after the other"
+        );
+        assert_eq!(
+            document["verdicts"][0]["standing"],
+            if drive == drives[0] { "fails" } else { "holds" },
+            "{drive}"
+        );
     }
     let runs = sandbox.runs();
     let paths: Vec<&str> = runs.iter().map(|run| run.to_str().unwrap()).collect();
@@ -123,12 +133,16 @@ fn a_file_is_only_read_and_a_folder_keeps_what_is_in_it() {
     let file = ["replay", "disk.img", "--trace", "day.csv"];
     sandbox.run(&file).code(3).says("--reads-only");
     let read = sandbox.run(&[&file[..], &["--reads-only", "--json", "-"]].concat()).code(0).json();
-    assert_eq!((&read["bytes_written"], &read["tables"]["day"][0]["ios"]), (&Value::from(0), &Value::from(128)));
+    assert_eq!(
+        (&read["bytes_written"], &read["tables"]["day"][0]["ios"]),
+        (&Value::from(0), &Value::from(128))
+    );
     assert!(read["verdicts"][0]["caveats"].to_string().contains("only reads were replayed"));
     assert!(std::fs::read(&disk).unwrap().iter().all(|byte| *byte == 7));
     std::fs::create_dir(sandbox.work().join("folder")).unwrap();
     std::fs::write(sandbox.work().join("folder/photo.raw"), "the only copy").unwrap();
-    let folder = ["replay", "folder", "--trace", "day.csv", "--reserve", "64MiB", "--span", "64MiB", "--json", "-"];
+    let folder =
+        ["replay", "folder", "--trace", "day.csv", "--reserve", "64MiB", "--span", "64MiB", "--json", "-"];
     let document = sandbox.run(&folder).code(0).json();
     assert_eq!(document["tables"]["day"][0]["ios"], 200);
     assert!(document["bytes_written"].as_u64().unwrap() > 0 && document["tables"]["timing"][0]["ios"] == 200);
@@ -142,7 +156,18 @@ fn segments(run: &Path) -> usize {
 /// Starts a replay of several passes, and kills it after some of them.
 fn killed(sandbox: &Sandbox, target: &str) -> PathBuf {
     let mut child = sandbox.start(&[
-        "replay", target, "--trace", "day.csv", "--passes", "40", "--reserve", "64MiB", "--span", "64MiB", "--mode", "timed",
+        "replay",
+        target,
+        "--trace",
+        "day.csv",
+        "--passes",
+        "40",
+        "--reserve",
+        "64MiB",
+        "--span",
+        "64MiB",
+        "--mode",
+        "timed",
     ]);
     let begun = Instant::now();
     let run = loop {
@@ -226,7 +251,18 @@ fn fio_and_likenew_do_the_same_with_the_same_log() {
     let bytes = |op: &str| job["jobs"][0][op]["io_bytes"].as_u64().unwrap();
 
     let target = folder.path().to_str().unwrap();
-    let replay = ["replay", target, "--trace", "day.log", "--mode", "fast", "--depth", "1", "--no-prepare", "--samples"];
+    let replay = [
+        "replay",
+        target,
+        "--trace",
+        "day.log",
+        "--mode",
+        "fast",
+        "--depth",
+        "1",
+        "--no-prepare",
+        "--samples",
+    ];
     let document = sandbox
         .run(&[&replay[..], &["--span", "16MiB", "--reserve", "64MiB", "--json", "-"]].concat())
         .code(0)
