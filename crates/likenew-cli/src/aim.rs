@@ -110,7 +110,7 @@ impl Aim {
             Self::Simulated(spec) => {
                 spec.state == State::New && spec.fill.is_none() && !matches!(spec.drive, Named::Snapshot(_))
             }
-            Self::Nop => false,
+            Self::Nop | Self::Overwritten(..) => false,
             Self::Real(..) => self.is_folder(),
         }
     }
