@@ -35,6 +35,8 @@ enum Bench {
     Engine(bench::engine::Options),
     /// What recording costs a load, in pairs of runs
     Record(bench::record::Options),
+    /// Replays: how exactly recorded times are kept, and fio beside it as fast as it goes
+    Replay(bench::replay::Options),
     /// The simulator: speed, memory, and theory beside what comes out
     Sim,
     /// Readers of traces: records a second and memory, by format
@@ -51,6 +53,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo => demo::run(),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
         Task::Bench(Bench::Record(options)) => bench::record::run(&options),
+        Task::Bench(Bench::Replay(options)) => bench::replay::run(&options),
         Task::Bench(Bench::Sim) => bench::sim::run(),
         Task::Bench(Bench::Trace(options)) => bench::trace::run(&options),
         Task::Bench(Bench::Verify(options)) => bench::verify::run(&options),

@@ -10,6 +10,7 @@ mod fill;
 mod import;
 mod judge;
 mod record;
+mod replay;
 mod report;
 mod resume;
 mod run;
@@ -37,6 +38,7 @@ pub(crate) use fill::Fill;
 pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
 pub(crate) use record::Record;
+pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
 pub(crate) use run::Run;
@@ -82,6 +84,8 @@ pub(crate) enum Command {
     Trim(Trim),
     /// Does it hold what it says, and is what was written what is read?
     Verify(Verify),
+    /// Would this drive make a recorded day faster? Replays a recording, on several drives one after the other
+    Replay(Replay),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// What does it get from all programs, and how long do they wait? Records your own day as a trace

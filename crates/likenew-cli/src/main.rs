@@ -13,6 +13,8 @@ mod measure;
 mod output;
 mod progress;
 mod prompt;
+mod ranking;
+mod recordings;
 mod scanning;
 mod screen;
 mod usual;
@@ -47,6 +49,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Cache(command) => commands::cache::run(command),
         Command::Trim(command) => commands::trim::run(command),
         Command::Verify(command) => commands::verify::run(command),
+        Command::Replay(command) => commands::replay::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Record(command) => commands::record::run(&command),
         Command::Drives(command) => commands::drives::run(&command),

@@ -164,10 +164,10 @@ impl Workload {
             until,
             seed: 0,
             samples: 0,
-            recorded: None,
             access: Access::Direct,
             cold: false,
             flush: false,
+            recorded: None,
             streams,
         }
     }

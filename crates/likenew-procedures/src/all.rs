@@ -10,6 +10,7 @@ use crate::cache::Cache;
 use crate::data::Data;
 use crate::endure::Endure;
 use crate::fill::Fill;
+use crate::replay::Replay;
 use crate::run::Run;
 use crate::surface::Surface;
 use crate::sweep::Sweep;
@@ -27,6 +28,7 @@ pub const CARDS: &[&Card] = &[
     &crate::data::CARD,
     &crate::cache::CARD,
     &crate::trim::CARD,
+    &crate::replay::CARD,
     &crate::verify::CARD,
     &crate::run::CARD,
 ];
@@ -49,6 +51,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "cache" => Ok(Box::new(Cache::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "trim" => Ok(Box::new(Trim::from_options(&plan.options)?)),
+        "replay" => Ok(Box::new(Replay::from_options(&plan.options)?)),
         "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {

@@ -16,6 +16,7 @@ pub mod pattern;
 pub mod precise;
 pub mod profile;
 mod refusals;
+pub mod replay;
 mod rows;
 pub mod run;
 mod series;

@@ -10,6 +10,7 @@ mod filesystem;
 mod fio;
 mod real;
 mod recorded;
+mod replayed;
 mod resumed;
 mod scenarios;
 mod simulated;

@@ -38,6 +38,15 @@ impl Section {
         if encode(&workload.name).len() > NAME_BYTES_MAX {
             return Err(unsayable(workload, format!("its name is longer than {NAME_BYTES_MAX} bytes")));
         }
+        if let Some(recorded) = &workload.recorded {
+            let trace = &recorded.trace;
+            return Err(unsayable(
+                workload,
+                format!(
+                    "it replays {trace}, and fio reads logs of its own (read_iolog) as fast or at their times alone"
+                ),
+            ));
+        }
         if workload.streams.is_empty() {
             return Ok(vec![Self::rest(workload, number)]);
         }
