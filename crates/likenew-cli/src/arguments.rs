@@ -1,6 +1,7 @@
 //! What can be typed. Flags only build a plan: the longest way of saying it is `likenew run PLAN.toml`.
 
 mod age;
+mod apps;
 mod bench;
 mod data;
 mod drives;
@@ -23,6 +24,7 @@ use likenew_core::units::parse_size;
 use likenew_procedures::profile::Profile;
 
 pub(crate) use age::Age;
+pub(crate) use apps::Apps;
 pub(crate) use bench::Bench;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Age(Age),
     /// Does it matter how compressible the data is, and what does that mean for your files?
     Data(Data),
+    /// What do applications get of it, and does it hold out?
+    Apps(Apps),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// Which drives are there, real and simulated?

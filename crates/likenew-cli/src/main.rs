@@ -42,6 +42,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Endure(command) => commands::endure::run(command),
         Command::Age(command) => commands::age::run(command),
         Command::Data(command) => commands::data::run(command),
+        Command::Apps(command) => commands::apps::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),

@@ -4,6 +4,7 @@ use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Procedure};
 
 use crate::age::Age;
+use crate::apps::Apps;
 use crate::bench::Bench;
 use crate::data::Data;
 use crate::endure::Endure;
@@ -22,6 +23,7 @@ pub const CARDS: &[&Card] = &[
     &crate::endure::CARD,
     &crate::age::CARD,
     &crate::data::CARD,
+    &crate::apps::CARD,
     &crate::verify::CARD,
     &crate::run::CARD,
 ];
@@ -42,6 +44,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "endure" => Ok(Box::new(Endure::from_options(&plan.options)?)),
         "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
+        "apps" => Ok(Box::new(Apps::from_options(&plan.options)?)),
         "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {

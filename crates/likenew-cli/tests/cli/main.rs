@@ -1,6 +1,7 @@
 //! The binary as users and scripts meet it.
 
 mod ageing;
+mod applications;
 mod consent;
 mod data;
 mod endured;
