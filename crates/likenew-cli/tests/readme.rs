@@ -9,5 +9,8 @@ fn the_readme_tells_the_truth() {
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fio.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/apps.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/watch.md"));
     cases.run();
 }

@@ -7,6 +7,7 @@ use likenew_core::units::Nanos;
 use crate::applications::Applications;
 use crate::flaw::Flaw;
 use crate::notes::Notes;
+use crate::pairing::Pairing;
 use crate::volumes::Volumes;
 use crate::window::{WINDOW, Window};
 
@@ -35,6 +36,7 @@ pub(crate) struct Intake {
     pub(crate) notes: Notes,
     /// Bytes that the recorded drive can address, where the trace says so.
     pub(crate) capacity: Option<u64>,
+    pairing: Pairing,
     window: Window,
     /// The time of the record before.
     before: Option<Nanos>,
@@ -47,6 +49,7 @@ impl Intake {
             volumes,
             notes: Notes::default(),
             capacity: None,
+            pairing: Pairing::default(),
             window: Window::new(),
             before: None,
         }
@@ -54,14 +57,64 @@ impl Intake {
 
     /// One more record, `at` in whatever time the file has. Of a flush only the times count.
     #[inline]
-    pub(crate) fn put(&mut self, mut io: TraceIo, columns: Columns) -> Result<(), Flaw> {
+    pub(crate) fn put(&mut self, io: TraceIo, columns: Columns) -> Result<(), Flaw> {
+        let io = self.checked(io, columns)?;
+        self.keep(io)
+    }
+
+    /// One that leaves, and ends on a later line.
+    pub(crate) fn issue(&mut self, io: TraceIo, columns: Columns) -> Result<(), Flaw> {
+        let io = self.checked(io, columns)?;
+        self.pairing.issue(io);
+        self.settle(false)
+    }
+
+    /// One that left on an earlier line ends.
+    pub(crate) fn complete(&mut self, op: Op, offset: u64, length: u64, at: Nanos) -> Result<(), Flaw> {
+        if !self.pairing.complete(op, offset, length, at) {
+            self.notes.count("ends of I/Os whose beginning is not in the trace");
+        }
+        self.settle(false)
+    }
+
+    /// One that left on an earlier line was not taken, and leaves again on a later one.
+    pub(crate) fn take_back(&mut self, op: Op, offset: u64) -> Result<(), Flaw> {
+        if !self.pairing.take_back(op, offset) {
+            self.notes.count("I/Os that were taken back and whose beginning is not in the trace");
+        }
+        self.settle(false)
+    }
+
+    /// Nothing more leaves or ends.
+    pub(crate) fn end(&mut self) -> Result<(), Flaw> {
+        self.settle(true)
+    }
+
+    /// Passes on what needs to wait for its end no longer.
+    fn settle(&mut self, is_end: bool) -> Result<(), Flaw> {
+        while let Some(io) = self.pairing.pop(is_end) {
+            if io.latency.is_none() {
+                self.notes.count("I/Os whose end is not in the trace: their latency is not known");
+            }
+            self.keep(io)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn keep(&mut self, io: TraceIo) -> Result<(), Flaw> {
+        if self.window.push(io) { Ok(()) } else { Err(too_late()) }
+    }
+
+    #[inline]
+    fn checked(&mut self, mut io: TraceIo, columns: Columns) -> Result<TraceIo, Flaw> {
         if io.op == Op::Flush {
             (io.offset, io.length) = (0, 0);
         } else {
             self.check_range(&io, columns)?;
         }
         self.check_times(&io, columns)?;
-        if self.window.push(io) { Ok(()) } else { Err(too_late()) }
+        Ok(io)
     }
 
     /// The next record in the order of time, once nothing earlier can follow.
@@ -72,6 +125,7 @@ impl Intake {
 
     /// Lets go of what waits.
     pub(crate) fn clear(&mut self) {
+        self.pairing = Pairing::default();
         self.window.clear();
     }
 

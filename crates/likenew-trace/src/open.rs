@@ -9,12 +9,20 @@ use likenew_core::trace::{TraceIo, TraceSource};
 use crate::compression::unpacked;
 use crate::error::TraceError;
 use crate::format::Format;
-use crate::formats::{Parse, likenew::Likenew};
+use crate::formats::alibaba::Alibaba;
+use crate::formats::blkparse::Blkparse;
+use crate::formats::fiu::Fiu;
+use crate::formats::iolog::Iolog;
+use crate::formats::likenew::Likenew;
+use crate::formats::msr::Msr;
+use crate::formats::systor::Systor;
+use crate::formats::tencent::Tencent;
+use crate::formats::tracefs::Tracefs;
 use crate::head::TraceHead;
 use crate::intake::Intake;
 use crate::lines::Lines;
-use crate::reader::{Reader, Reading};
-use crate::volumes::{Spelling, Volumes};
+use crate::reader::{Reader, Reading, Source};
+use crate::volumes::Volumes;
 
 /// How to read a trace.
 #[derive(Clone, Debug, Default)]
@@ -63,23 +71,29 @@ pub fn open_stream(
             Format::of(lines.ahead()).map_err(|why| TraceError::Unknown { file: name.to_owned(), why })?
         }
     };
-    let volumes = Volumes::new(options.volume.as_deref(), Spelling::PLAIN);
-    let name = name.to_owned();
-    let mut reader = match format {
-        Format::Likenew => boxed(name, lines, compression, Likenew::default(), volumes),
-    };
+    let source = Source { file: name.to_owned(), compression, lines };
+    let intake = Intake::new(Volumes::new(options.volume.as_deref(), format.volumes()));
+    let mut reader = reader(format, source, intake);
     reader.prime()?;
     Ok(Trace { format, compression, reader })
 }
 
-fn boxed<P: Parse + 'static>(
-    file: String,
-    lines: Lines,
-    compression: Option<&'static str>,
-    parser: P,
-    volumes: Volumes,
-) -> Box<dyn Reading> {
-    Box::new(Reader::new(file, lines, compression, parser, Intake::new(volumes)))
+/// One reader for each format, so that parsing is no indirect call.
+fn reader(format: Format, source: Source, intake: Intake) -> Box<dyn Reading> {
+    match format {
+        Format::Likenew => Box::new(Reader::new(source, Likenew::default(), intake)),
+        Format::Iolog => Box::new(Reader::new(source, Iolog::default(), intake)),
+        Format::Blkparse => {
+            let parser = Blkparse::new(source.lines.ahead());
+            Box::new(Reader::new(source, parser, intake))
+        }
+        Format::Tracefs => Box::new(Reader::new(source, Tracefs, intake)),
+        Format::Msr => Box::new(Reader::new(source, Msr::default(), intake)),
+        Format::Systor => Box::new(Reader::new(source, Systor, intake)),
+        Format::Alibaba => Box::new(Reader::new(source, Alibaba::default(), intake)),
+        Format::Tencent => Box::new(Reader::new(source, Tencent::default(), intake)),
+        Format::Fiu => Box::new(Reader::new(source, Fiu, intake)),
+    }
 }
 
 impl Trace {
@@ -91,11 +105,7 @@ impl Trace {
     /// another form than its format gives it.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
-        let wrong = |error| TraceError::File { file: name.clone(), error };
-        let file = File::open(path).map_err(wrong)?;
-        if file.metadata().map_err(wrong)?.is_dir() {
-            return Err(wrong(std::io::ErrorKind::IsADirectory.into()));
-        }
+        let file = File::open(path).map_err(|error| TraceError::File { file: name.clone(), error })?;
         open_stream(&name, Box::new(file), options)
     }
 

@@ -15,6 +15,15 @@ use crate::lines::{Broken, LINE_MAX, Lines};
 /// So many lines are looked through for volumes, where one has to be chosen.
 const CENSUS_LINES: u64 = 1_000_000;
 
+/// Where a trace comes from.
+pub(crate) struct Source {
+    /// Its name as it was given.
+    pub(crate) file: String,
+    /// What it is packed with.
+    pub(crate) compression: Option<&'static str>,
+    pub(crate) lines: Lines,
+}
+
 /// A trace under way.
 pub(crate) struct Reader<P> {
     file: String,
@@ -43,13 +52,8 @@ pub(crate) trait Reading: TraceSource {
 }
 
 impl<P: Parse> Reader<P> {
-    pub(crate) fn new(
-        file: String,
-        lines: Lines,
-        compression: Option<&'static str>,
-        parser: P,
-        intake: Intake,
-    ) -> Self {
+    pub(crate) fn new(source: Source, parser: P, intake: Intake) -> Self {
+        let Source { file, compression, lines } = source;
         Self { file, compression, lines, parser, intake, first: None, ended: false }
     }
 
@@ -64,7 +68,7 @@ impl<P: Parse> Reader<P> {
             if let Some(error) = self.lines.failure() {
                 return self.broken(Broken::Stream(error));
             }
-            if P::FORGIVES_TORN_END {
+            if self.parser.forgives_torn_end() {
                 self.intake.notes.say("the last line was cut short and left out");
                 return self.end();
             }
@@ -91,7 +95,7 @@ impl<P: Parse> Reader<P> {
     fn end(&mut self) -> Result<(), TraceError> {
         self.ended = true;
         let flawed = |flaw| placed(&self.file, self.lines.number(), b"", flaw);
-        self.parser.end(&mut self.intake).map_err(flawed)?;
+        self.parser.end(&mut self.intake).and_then(|()| self.intake.end()).map_err(flawed)?;
         match self.intake.volumes.missing() {
             None => Ok(()),
             Some(missing) => {
@@ -115,7 +119,7 @@ impl<P: Parse> Reader<P> {
             }
             Broken::Stream(error) => error,
         };
-        if P::FORGIVES_TORN_END && error.kind() == io::ErrorKind::UnexpectedEof {
+        if self.parser.forgives_torn_end() && error.kind() == io::ErrorKind::UnexpectedEof {
             self.intake.notes.say("the compressed data ends before its time; what was whole was read");
             return self.end();
         }

@@ -2,6 +2,7 @@
 
 mod ageing;
 mod applications;
+mod cache;
 mod consent;
 mod data;
 mod endured;
@@ -9,7 +10,12 @@ mod explained;
 mod filesystem;
 mod fio;
 mod real;
+mod recorded;
 mod resumed;
 mod scenarios;
 mod simulated;
 mod support;
+mod traces;
+mod trimmed;
+mod verified;
+mod watching;

@@ -33,7 +33,9 @@ pub(crate) struct Likenew {
 }
 
 impl Parse for Likenew {
-    const FORGIVES_TORN_END: bool = true;
+    fn forgives_torn_end(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {

@@ -1,0 +1,143 @@
+//! What blkparse prints by default: `DEVICE CPU SEQUENCE SECONDS PID ACTION RWBS SECTOR + COUNT [PROGRAM]`.
+//!
+//! D is an I/O that leaves for the drive, C its end, R one that leaves again. Of a device that has no D rows, such as one of
+//! the device mapper, Q rows are taken. The blk tracer of Linux with its option `blk_classic` prints the same without a
+//! sequence. Source: blkparse(1).
+
+use likenew_core::units::Nanos;
+use rustc_hash::FxHashSet;
+
+use crate::cursor::Cursor;
+use crate::flaw::Flaw;
+use crate::formats::event::{Event, Happens};
+use crate::formats::request::range;
+use crate::formats::{LOST, Parse};
+use crate::intake::{Columns, Intake};
+
+/// Reads blkparse's output.
+pub(crate) struct Blkparse {
+    /// Devices of which Q rows are taken, as their D rows are missing.
+    queued: FxHashSet<Box<[u8]>>,
+    /// The summary has begun.
+    has_ended: bool,
+}
+
+/// The first fields of a row.
+struct Row<'l> {
+    device: &'l [u8],
+    at: Nanos,
+    at_column: usize,
+    action: &'l [u8],
+    letters: &'l [u8],
+    letters_at: usize,
+}
+
+impl Blkparse {
+    /// A reader of a file that begins so: what it begins with shows of which devices it has D rows.
+    pub(crate) fn new(ahead: &[u8]) -> Self {
+        let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| {
+            let mut cursor = Cursor::new(line);
+            row(&mut cursor).ok().flatten()
+        });
+        let (mut queued, mut issued) = (FxHashSet::<Box<[u8]>>::default(), FxHashSet::<Box<[u8]>>::default());
+        for row in rows {
+            match row.action {
+                b"Q" => queued.insert(row.device.into()),
+                b"D" => issued.insert(row.device.into()),
+                _ => false,
+            };
+        }
+        queued.retain(|device| !issued.contains(device));
+        Self { queued, has_ended: false }
+    }
+
+    fn happens(&self, row: &Row<'_>) -> Result<Option<Happens>, Flaw> {
+        let takes_queued = !self.queued.is_empty() && self.queued.contains(row.device);
+        Ok(match row.action {
+            b"D" if takes_queued => {
+                return Err(Flaw::Whole(
+                    "it is the first D row of its device, whose Q rows were taken so far: cut the trace before it".into(),
+                ));
+            }
+            b"D" => Some(Happens::Issue),
+            b"Q" if takes_queued => Some(Happens::Issue),
+            b"C" => Some(Happens::Complete),
+            b"R" if !takes_queued => Some(Happens::TakenBack),
+            _ => None,
+        })
+    }
+}
+
+impl Parse for Blkparse {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        if line[0] == b'#' {
+            return Ok(());
+        }
+        if line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]") {
+            intake.notes.count(LOST);
+            return Ok(());
+        }
+        if line.starts_with(b"CPU") || line.starts_with(b"Total (") {
+            self.has_ended = true;
+        }
+        let mut cursor = Cursor::new(line);
+        if self.has_ended {
+            let is_row = row(&mut cursor).is_ok();
+            return if is_row { Err(Flaw::at(0, "nothing behind blkparse's summary")) } else { Ok(()) };
+        }
+        let Some(row) = row(&mut cursor)? else { return Ok(()) };
+        if !row.action.iter().all(u8::is_ascii_alphabetic) || row.action.is_empty() {
+            return Err(Flaw::at(row.letters_at, "an action such as D or C, and the letters of a request"));
+        }
+        let Some(happens) = self.happens(&row)? else { return Ok(()) };
+        let mut columns = Columns { at: row.at_column, ..Columns::default() };
+        if cursor.rest().trim_ascii_start().starts_with(b"(") || is_command(cursor.rest()) {
+            intake.notes.count("commands of drivers were passed over");
+            return Ok(());
+        }
+        let range = range(&mut cursor, &mut columns)?;
+        let Row { device, at, letters, letters_at, .. } = row;
+        Event { at, happens, device, letters, letters_at, range, columns }.hand_to(intake)
+    }
+}
+
+/// Whether this is the end of a row about a command: `36 (12 01 …) [program]`.
+fn is_command(rest: &[u8]) -> bool {
+    let mut cursor = Cursor::new(rest);
+    cursor.skip_blanks();
+    cursor.number("").is_ok() && {
+        cursor.skip_blanks();
+        cursor.peek() == Some(b'(')
+    }
+}
+
+/// The fields up to the letters, or none where the row is a message.
+fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Option<Row<'l>>, Flaw> {
+    cursor.skip_blanks();
+    let from = cursor.at();
+    cursor.number("a device such as 8,0")?;
+    cursor.pass(b',', "a device such as 8,0")?;
+    cursor.number("a device such as 8,0")?;
+    let device = cursor.since(from);
+    cursor.blanks("a processor")?;
+    cursor.number("a processor")?;
+    cursor.blanks("a sequence or a time in seconds")?;
+    if !cursor.rest().iter().take_while(|byte| !byte.is_ascii_whitespace()).any(|byte| *byte == b'.') {
+        cursor.number("a sequence or a time in seconds")?;
+        cursor.blanks("a time in seconds")?;
+    }
+    let at_column = cursor.at();
+    let at = Nanos(cursor.seconds("a time in seconds")?);
+    cursor.blanks("the number of a process")?;
+    cursor.number("the number of a process")?;
+    cursor.blanks("an action such as D or C")?;
+    let action = cursor.word();
+    // Messages of schedulers have text where others have letters, and plugs can have nothing.
+    if matches!(action, b"m" | b"P" | b"U" | b"UT" | b"T") {
+        return Ok(None);
+    }
+    cursor.blanks("the letters of a request")?;
+    let letters_at = cursor.at();
+    let letters = cursor.word();
+    Ok(Some(Row { device, at, at_column, action, letters, letters_at }))
+}

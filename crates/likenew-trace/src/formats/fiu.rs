@@ -1,0 +1,80 @@
+//! Florida International University (SRCMap, I/O deduplication): `ts pid process lba size type major minor md5`.
+//!
+//! The time is in nanoseconds, address and size in sectors of 512 bytes, the type R or W. Source: README of the traces
+//! published with A. Verma et al., "SRCMap: Energy Proportional Storage using Dynamic Consolidation", FAST 2010 (SNIA
+//! IOTTA, block I/O traces 390).
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use crate::cursor::Cursor;
+use crate::flaw::Flaw;
+use crate::formats::{Parse, SECTOR};
+use crate::intake::{Columns, Intake};
+use crate::volumes::Spelling;
+
+/// The volume is `6 0` in the file and `6,0` elsewhere.
+pub(crate) const VOLUME: Spelling = Spelling { file: b' ', spoken: b',' };
+
+const BLANK: &str = "a blank";
+
+/// Fields behind the process, whose name can hold blanks.
+const FIELDS_BEHIND: usize = 6;
+
+/// Reads the format of Florida International University.
+#[derive(Default)]
+pub(crate) struct Fiu;
+
+impl Parse for Fiu {
+    #[inline]
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        let mut cursor = Cursor::new(line);
+        let mut columns = Columns::default();
+        let at = Nanos(cursor.number("a time in nanoseconds")?);
+        cursor.blanks(BLANK)?;
+        cursor.word();
+        cursor.blanks(BLANK)?;
+        let process = process(cursor.rest()).ok_or_else(|| {
+            cursor.flaw("a process, an address, a size, R or W, a major and a minor number and an MD5 sum")
+        })?;
+        cursor.skip(process.len());
+        cursor.blanks(BLANK)?;
+        columns.offset = cursor.at();
+        let offset = cursor.scaled(SECTOR, "an address in sectors")?;
+        cursor.blanks(BLANK)?;
+        columns.length = cursor.at();
+        let length = cursor.scaled(SECTOR, "a size in sectors")?;
+        cursor.blanks(BLANK)?;
+        let flaw = cursor.flaw("R or W");
+        let op = match cursor.word() {
+            b"R" => Op::Read,
+            b"W" => Op::Write,
+            _ => return Err(flaw),
+        };
+        cursor.blanks(BLANK)?;
+        let volume = cursor.at();
+        cursor.number("a major number")?;
+        cursor.blanks(BLANK)?;
+        cursor.number("a minor number")?;
+        let volume = cursor.since(volume);
+        cursor.blanks(BLANK)?;
+        cursor.word();
+        cursor.end()?;
+        if !intake.volumes.takes(volume)? {
+            return Ok(());
+        }
+        let application = intake.applications.index(process);
+        intake.put(TraceIo { at, op, offset, length, latency: None, application }, columns)
+    }
+}
+
+/// What stands before the last six words.
+fn process(text: &[u8]) -> Option<&[u8]> {
+    let mut text = text.trim_ascii_end();
+    for _ in 0..FIELDS_BEHIND {
+        let blank = memchr::memrchr(b' ', text)?;
+        text = text[..blank].trim_ascii_end();
+    }
+    Some(text).filter(|name| !name.is_empty())
+}

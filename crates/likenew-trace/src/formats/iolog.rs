@@ -1,0 +1,99 @@
+//! fio's iolog, versions 2 and 3.
+//!
+//! Version 2: `FILE ACTION [OFFSET LENGTH]`, time passes by `FILE wait MICROSECONDS`. Version 3: the time comes first, in
+//! microseconds since the start of the job. Source: fio's HOWTO, "Trace file format v2" and "v3"; the unit is the one of
+//! fio 3.33, which the HOWTO does not name.
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use crate::cursor::Cursor;
+use crate::flaw::Flaw;
+use crate::formats::Parse;
+use crate::intake::{Columns, Intake};
+
+const MICROSECOND_NS: u64 = 1_000;
+
+/// Reads fio's iolog; each file is a volume.
+#[derive(Default)]
+pub(crate) struct Iolog {
+    version: Option<u8>,
+    /// Version 2: the sum of all waits.
+    now: Nanos,
+    has_waited: bool,
+}
+
+impl Parse for Iolog {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        let Some(version) = self.version else {
+            self.version = match line.trim_ascii_end() {
+                b"fio version 2 iolog" => Some(2),
+                b"fio version 3 iolog" => Some(3),
+                _ => return Err(Flaw::at(0, "\"fio version 2 iolog\" or \"fio version 3 iolog\"")),
+            };
+            return Ok(());
+        };
+        let mut cursor = Cursor::new(line);
+        if version == 3 {
+            self.now = Nanos(cursor.scaled(MICROSECOND_NS, "a time in microseconds")?);
+            cursor.blanks("a blank")?;
+        }
+        let file = cursor.word();
+        cursor.blanks("an action")?;
+        let flaw = cursor.flaw("add, open, close, read, write, sync, datasync, trim or, in version 2, wait");
+        let op = match cursor.word() {
+            b"add" | b"open" | b"close" => return cursor.end(),
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" | b"sync_file_range" => Op::Flush,
+            b"wait" if version == 2 => return self.wait(&mut cursor),
+            _ => return Err(flaw),
+        };
+        let (offset, length, columns) = match (op, cursor.rest().trim_ascii().is_empty()) {
+            (Op::Flush, true) => (0, 0, Columns::default()),
+            _ => range(&mut cursor)?,
+        };
+        cursor.end()?;
+        if !intake.volumes.takes(file)? {
+            return Ok(());
+        }
+        intake.put(TraceIo { at: self.now, op, offset, length, latency: None, application: 0 }, columns)
+    }
+
+    fn end(&mut self, intake: &mut Intake) -> Result<(), Flaw> {
+        if self.version == Some(2) && !self.has_waited {
+            intake.notes.say("the file says nothing of time: all its I/Os leave at once");
+        }
+        Ok(())
+    }
+}
+
+impl Iolog {
+    fn wait(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Flaw> {
+        cursor.blanks("a wait in microseconds")?;
+        let expected = "a wait in microseconds";
+        let flaw = cursor.flaw(expected);
+        let wait = cursor.scaled(MICROSECOND_NS, expected)?;
+        self.now = Nanos(self.now.0.checked_add(wait).ok_or(flaw)?);
+        self.has_waited = true;
+        // fio reads four words, so that files have a length here, too.
+        if !cursor.rest().trim_ascii().is_empty() {
+            cursor.blanks("a blank")?;
+            cursor.number("a number that means nothing")?;
+        }
+        cursor.end()
+    }
+}
+
+fn range(cursor: &mut Cursor<'_>) -> Result<(u64, u64, Columns), Flaw> {
+    let mut columns = Columns::default();
+    cursor.blanks("an offset in bytes")?;
+    columns.offset = cursor.at();
+    let offset = cursor.number("an offset in bytes")?;
+    cursor.blanks("a length in bytes")?;
+    columns.length = cursor.at();
+    let length = cursor.number("a length in bytes")?;
+    Ok((offset, length, columns))
+}

@@ -1,0 +1,65 @@
+//! MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, without a header.
+//!
+//! Times are Windows file times, 100 ns each; offset and size are bytes. Source: README of the traces published with
+//! D. Narayanan, A. Donnelly, A. Rowstron, "Write Off-Loading: Practical Power Management for Enterprise Storage",
+//! FAST 2008 (SNIA IOTTA, block I/O traces 387).
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use crate::cursor::Cursor;
+use crate::flaw::Flaw;
+use crate::formats::{Parse, is_header};
+use crate::intake::{Columns, Intake};
+use crate::volumes::Spelling;
+
+/// The volume is host and disk: `src1,2` in the file, `src1_2` in the names of the files.
+pub(crate) const VOLUME: Spelling = Spelling { file: b',', spoken: b'_' };
+
+const TICK_NS: u64 = 100;
+
+/// Reads MSR Cambridge's format.
+#[derive(Default)]
+pub(crate) struct Msr {
+    has_begun: bool,
+}
+
+impl Parse for Msr {
+    #[inline]
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        if !std::mem::replace(&mut self.has_begun, true) && is_header(line) {
+            return Ok(());
+        }
+        let mut cursor = Cursor::new(line);
+        let mut columns = Columns::default();
+        let at = Nanos(cursor.scaled(TICK_NS, "a Windows file time")?);
+        cursor.comma()?;
+        let volume = cursor.at();
+        cursor.until(b',');
+        cursor.comma()?;
+        cursor.number("the number of a disk")?;
+        let volume = cursor.since(volume);
+        cursor.comma()?;
+        let flaw = cursor.flaw("Read or Write");
+        let op = match cursor.until(b',') {
+            b"Read" => Op::Read,
+            b"Write" => Op::Write,
+            _ => return Err(flaw),
+        };
+        cursor.comma()?;
+        columns.offset = cursor.at();
+        let offset = cursor.number("an offset in bytes")?;
+        cursor.comma()?;
+        columns.length = cursor.at();
+        let length = cursor.number("a size in bytes")?;
+        cursor.comma()?;
+        columns.latency = cursor.at();
+        let latency = Some(Nanos(cursor.scaled(TICK_NS, "a response time in units of 100 ns")?));
+        cursor.end()?;
+        if !intake.volumes.takes(volume)? {
+            return Ok(());
+        }
+        intake.put(TraceIo { at, op, offset, length, latency, application: 0 }, columns)
+    }
+}

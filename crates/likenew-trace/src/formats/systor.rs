@@ -1,0 +1,63 @@
+//! SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size` with a header, packed with gzip.
+//!
+//! Times are seconds with up to nine digits behind the point, valid to the microsecond; offset and size are bytes. The type
+//! is R, W or empty; what is empty moved nothing that is known. Source: README of the traces published with C. Lee et al.,
+//! "Understanding storage traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR 2017 (SNIA IOTTA,
+//! block I/O traces 4928).
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use crate::cursor::Cursor;
+use crate::flaw::Flaw;
+use crate::formats::{Parse, is_header};
+use crate::intake::{Columns, Intake};
+
+/// Reads the format of SYSTOR '17.
+#[derive(Default)]
+pub(crate) struct Systor;
+
+impl Parse for Systor {
+    #[inline]
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        // Files that were joined have one each.
+        if is_header(line) {
+            return Ok(());
+        }
+        let mut cursor = Cursor::new(line);
+        let mut columns = Columns::default();
+        let at = Nanos(cursor.seconds("a time in seconds")?);
+        cursor.comma()?;
+        columns.latency = cursor.at();
+        let latency = match cursor.peek() {
+            Some(b',') => None,
+            _ => Some(Nanos(cursor.seconds("a response time in seconds, or nothing")?)),
+        };
+        cursor.comma()?;
+        let flaw = cursor.flaw("R, W or nothing");
+        let op = match cursor.until(b',') {
+            b"R" => Some(Op::Read),
+            b"W" => Some(Op::Write),
+            b"" => None,
+            _ => return Err(flaw),
+        };
+        cursor.comma()?;
+        let volume = cursor.until(b',');
+        cursor.comma()?;
+        let Some(op) = op else {
+            intake.notes.count("lines without a type were passed over");
+            return Ok(());
+        };
+        columns.offset = cursor.at();
+        let offset = cursor.number("an offset in bytes")?;
+        cursor.comma()?;
+        columns.length = cursor.at();
+        let length = cursor.number("a size in bytes")?;
+        cursor.end()?;
+        if !intake.volumes.takes(volume)? {
+            return Ok(());
+        }
+        intake.put(TraceIo { at, op, offset, length, latency, application: 0 }, columns)
+    }
+}

@@ -1,0 +1,57 @@
+//! Tencent's cloud block storage of 2018: `Timestamp,Offset,Size,IOType,VolumeID`, without a header.
+//!
+//! The time is in whole seconds, offset and size in sectors of 512 bytes; the type is 0 for a read and 1 for a write. Source:
+//! README of the traces published with Y. Zhang et al., "OSCA: An Online-Model Based Cache Allocation Scheme in Cloud Block
+//! Storage Systems", ATC 2020 (SNIA IOTTA, parallel traces 28064).
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use crate::cursor::Cursor;
+use crate::flaw::Flaw;
+use crate::formats::{Parse, SECTOR, is_header};
+use crate::intake::{Columns, Intake};
+
+/// Reads Tencent's format.
+#[derive(Default)]
+pub(crate) struct Tencent {
+    has_begun: bool,
+}
+
+impl Parse for Tencent {
+    #[inline]
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            intake.notes.say("times are whole seconds: I/Os of one second leave at once");
+            if is_header(line) {
+                return Ok(());
+            }
+        }
+        let mut cursor = Cursor::new(line);
+        let mut columns = Columns::default();
+        let at = Nanos(cursor.scaled(1_000_000_000, "a time in seconds")?);
+        cursor.comma()?;
+        columns.offset = cursor.at();
+        let offset = cursor.scaled(SECTOR, "an offset in sectors")?;
+        cursor.comma()?;
+        columns.length = cursor.at();
+        let length = cursor.scaled(SECTOR, "a size in sectors")?;
+        cursor.comma()?;
+        let flaw = cursor.flaw("0 for a read or 1 for a write");
+        let op = match cursor.until(b',') {
+            b"0" => Op::Read,
+            b"1" => Op::Write,
+            _ => return Err(flaw),
+        };
+        cursor.comma()?;
+        let volume = cursor.at();
+        cursor.number("the number of a volume")?;
+        let volume = cursor.since(volume);
+        cursor.end()?;
+        if !intake.volumes.takes(volume)? {
+            return Ok(());
+        }
+        intake.put(TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)
+    }
+}

@@ -1,0 +1,135 @@
+//! Text of Linux's tracefs (`trace`, `trace_pipe`) and of `trace-cmd report`: events of the block layer and the blk tracer.
+//!
+//! `PROGRAM-PID [CPU] FLAGS SECONDS: block_rq_issue: DEVICE RWBS BYTES (COMMAND) SECTOR + COUNT [PRIORITY] [PROGRAM]`, and
+//! `block_rq_complete` with an error in the brackets and without bytes; the blk tracer has `DEVICE ACTION RWBS …` in place of
+//! the event. Times are those of the trace's clock, usually to the microsecond. Source: `include/trace/events/block.h` and
+//! `kernel/trace/blktrace.c` of Linux; kernels since 6.9 print the priority of a request as well.
+
+use likenew_core::units::Nanos;
+
+use crate::cursor::Cursor;
+use crate::flaw::Flaw;
+use crate::formats::event::{Event, Happens};
+use crate::formats::request::range;
+use crate::formats::{LOST, Parse};
+use crate::intake::{Columns, Intake};
+
+const EVENT: &str = "an event of the block layer such as block_rq_issue, or of the blk tracer";
+
+/// Reads text of tracefs.
+#[derive(Default)]
+pub(crate) struct Tracefs;
+
+impl Parse for Tracefs {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+        if line[0] == b'#' || line.starts_with(b"cpus=") || line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        if line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]") {
+            intake.notes.count(LOST);
+            return Ok(());
+        }
+        let mut cursor = Cursor::new(line);
+        let (at, at_column) = time(&mut cursor)?;
+        cursor.skip_blanks();
+        let columns = Columns { at: at_column, ..Columns::default() };
+        if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            return blk_tracer(cursor, at, columns, intake);
+        }
+        let flaw = cursor.flaw(EVENT);
+        let name = cursor.until(b':');
+        if cursor.rest().is_empty() || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        {
+            return Err(flaw);
+        }
+        cursor.skip(1);
+        let happens = match name {
+            b"block_rq_issue" => Happens::Issue,
+            b"block_rq_complete" => Happens::Complete,
+            b"block_rq_requeue" => Happens::TakenBack,
+            _ => {
+                intake.notes.count("lines of other events were passed over");
+                return Ok(());
+            }
+        };
+        event(cursor, at, happens, columns, intake)
+    }
+}
+
+/// `DEVICE RWBS [BYTES] (COMMAND) SECTOR + COUNT …`
+fn event(
+    mut cursor: Cursor<'_>,
+    at: Nanos,
+    happens: Happens,
+    mut columns: Columns,
+    intake: &mut Intake,
+) -> Result<(), Flaw> {
+    cursor.skip_blanks();
+    let device = device(&mut cursor)?;
+    cursor.blanks("the letters of a request")?;
+    let letters_at = cursor.at();
+    let letters = cursor.word();
+    cursor.blanks("bytes or a command in parentheses")?;
+    if happens == Happens::Issue {
+        cursor.number("bytes")?;
+        cursor.blanks("a command in parentheses")?;
+    }
+    cursor.pass(b'(', "a command in parentheses")?;
+    cursor.until(b')');
+    cursor.pass(b')', "a command in parentheses")?;
+    let range = range(&mut cursor, &mut columns)?;
+    Event { at, happens, device, letters, letters_at, range, columns }.hand_to(intake)
+}
+
+/// `DEVICE ACTION RWBS SECTOR + COUNT [PROGRAM]`
+fn blk_tracer(
+    mut cursor: Cursor<'_>,
+    at: Nanos,
+    mut columns: Columns,
+    intake: &mut Intake,
+) -> Result<(), Flaw> {
+    let device = device(&mut cursor)?;
+    cursor.blanks("an action such as D or C")?;
+    let flaw = cursor.flaw("an action such as D or C");
+    let happens = match cursor.word() {
+        b"D" => Happens::Issue,
+        b"C" => Happens::Complete,
+        b"R" => Happens::TakenBack,
+        [b'A'..=b'Z' | b'm', ..] => return Ok(()),
+        _ => return Err(flaw),
+    };
+    cursor.blanks("the letters of a request")?;
+    let letters_at = cursor.at();
+    let letters = cursor.word();
+    let range = range(&mut cursor, &mut columns)?;
+    Event { at, happens, device, letters, letters_at, range, columns }.hand_to(intake)
+}
+
+fn device<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], Flaw> {
+    let from = cursor.at();
+    cursor.number("a device such as 8,0")?;
+    cursor.pass(b',', "a device such as 8,0")?;
+    cursor.number("a device such as 8,0")?;
+    Ok(cursor.since(from))
+}
+
+/// Goes behind `SECONDS: `, wherever it stands: names of programs may hold anything, even colons.
+fn time(cursor: &mut Cursor<'_>) -> Result<(Nanos, usize), Flaw> {
+    let line = cursor.rest();
+    for colon in memchr::memchr_iter(b':', line) {
+        let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+        let length = line[..colon].iter().rev().take_while(|byte| digits(byte)).count();
+        let from = colon - length;
+        let stands_alone =
+            from > 0 && matches!(line[from - 1], b' ' | b'\t') && line.get(colon + 1) == Some(&b' ');
+        if stands_alone && line[from..colon].contains(&b'.') {
+            let mut seconds = Cursor::new(&line[..colon]);
+            seconds.skip(from);
+            let at = seconds.seconds("a time in seconds")?;
+            seconds.end()?;
+            cursor.skip(colon + 1);
+            return Ok((Nanos(at), from));
+        }
+    }
+    Err(cursor.flaw("a program, a processor and a time in seconds before a colon"))
+}

@@ -1,0 +1,44 @@
+//! How much of a trace goes on where something before it ended.
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+
+/// So many ends are remembered: as many programs may read or write side by side.
+const REMEMBERED: usize = 16;
+
+/// The latest ends of reads and of writes.
+#[derive(Default)]
+pub(super) struct Sequence {
+    reads: Ends,
+    writes: Ends,
+    going_on: u64,
+    all: u64,
+}
+
+#[derive(Default)]
+struct Ends {
+    ends: [u64; REMEMBERED],
+    next: usize,
+}
+
+impl Sequence {
+    /// Takes a read or a write.
+    pub(super) fn put(&mut self, io: &TraceIo) {
+        let ends = if io.op == Op::Read { &mut self.reads } else { &mut self.writes };
+        self.all += 1;
+        // Nothing ends at 0, so an end that is not there yet matches no beginning but that of the drive.
+        let going_on = ends.ends.iter().position(|end| *end == io.offset && *end > 0);
+        let place = going_on.unwrap_or(ends.next);
+        if going_on.is_some() {
+            self.going_on += 1;
+        } else {
+            ends.next = (ends.next + 1) % REMEMBERED;
+        }
+        ends.ends[place] = io.offset.saturating_add(io.length);
+    }
+
+    /// Of all, 0 to 1.
+    pub(super) fn share(&self) -> f64 {
+        if self.all == 0 { 0.0 } else { self.going_on as f64 / self.all as f64 }
+    }
+}
