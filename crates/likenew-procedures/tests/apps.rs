@@ -1,6 +1,5 @@
 //! What apps plays, and what it says of drives whose answer is known.
 
-#[allow(dead_code, reason = "segments are played here by the name of their workload")]
 mod support;
 
 use likenew_core::io::Op;
