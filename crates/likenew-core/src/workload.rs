@@ -164,10 +164,10 @@ impl Workload {
             until,
             seed: 0,
             samples: 0,
-            recorded: None,
             access: Access::Direct,
             cold: false,
             flush: false,
+            recorded: None,
             streams,
         }
     }
@@ -267,7 +267,7 @@ impl Workload {
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
             return Err("it needs at least one lane and at most 65535 streams".into());
         }
-        if self.streams.is_empty() && (self.flush || !self.access.is_direct()) {
+        if self.is_rest() && (self.flush || !self.access.is_direct()) {
             return Err("a rest has no I/Os: leave out access and flush".into());
         }
         if self.samples > SAMPLES_MAX {

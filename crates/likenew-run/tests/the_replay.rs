@@ -52,6 +52,8 @@ fn clocked() -> Clocked {
 fn workload(pace: ReplayPace, depth: u32) -> Workload {
     let recorded = Recorded {
         trace: "day".into(),
+        format: None,
+        volume: None,
         digest: String::new(),
         pace,
         depth,
