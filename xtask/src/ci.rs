@@ -6,11 +6,22 @@ use xshell::{Shell, cmd};
 use crate::{root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 5] = [
+const PACKAGES: [(&str, &str); 16] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
     ("mount", "/usr/bin/mount"),
+    ("f3", "/usr/bin/f3write"),
+    ("xfsprogs", "/usr/sbin/mkfs.xfs"),
+    ("btrfs-progs", "/usr/sbin/mkfs.btrfs"),
+    ("nbdkit", "/usr/bin/nbdkit"),
+    ("libnbd-bin", "/usr/bin/nbdfuse"),
+    ("fuse3", "/usr/bin/fusermount3"),
+    ("fdisk", "/usr/sbin/sfdisk"),
+    ("blktrace", "/usr/sbin/blktrace"),
+    ("zstd", "/usr/bin/zstd"),
+    ("gcc", "/usr/bin/cc"),
+    ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
 ];
 

@@ -5,6 +5,7 @@
 //!   plan.toml         what was asked
 //!   machine.json      the drive, how it is addressed, the instrument, when it began
 //!   segments.jsonl    one line for each workload that ended, made durable before the next one starts
+//!   live.jsonl        what was noted while it went on, by `watch`
 //!   sights.jsonl      one line for each look, where any was taken, made durable likewise
 //!   samples.parquet   every single I/O, if asked for; samples-2.parquet … after the run was resumed
 //!   verdicts.json     what was concluded; can be made again from the files above
@@ -18,6 +19,7 @@ mod archive;
 mod durable;
 mod error;
 mod lines;
+mod live;
 mod machine;
 mod record;
 mod run;
@@ -27,6 +29,7 @@ mod sample_writer;
 
 pub use archive::{Archive, Entry};
 pub use error::ArchiveError;
+pub use live::{LiveWriter, read_live};
 pub use machine::{Machine, SCHEMA};
 pub use record::{Header, Record};
 pub use run::Run;

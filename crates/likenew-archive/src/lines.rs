@@ -36,16 +36,43 @@ impl Lines {
         &mut self,
         value: &T,
     ) -> Result<(), ArchiveError> {
+        let line = readable(value, false)
+            .map_err(|why| ArchiveError::Unreadable { path: self.path.clone(), why })?;
+        self.append(format!("{line}\n").as_bytes(), true)
+    }
+
+    /// Adds lines in one write; they survive a kill of this program, and are durable after [`Lines::close`].
+    ///
+    /// # Errors
+    /// They could not be written. Then none of them is in the file.
+    ///
+    /// # Panics
+    /// When a value has no form in JSON.
+    pub(crate) fn push_all<T: Serialize>(&mut self, values: &[T]) -> Result<(), ArchiveError> {
+        let mut text = Vec::new();
+        for value in values {
+            serde_json::to_writer(&mut text, value).expect("notes are plain values");
+            text.push(b'\n');
+        }
+        self.append(&text, false)
+    }
+
+    /// Makes everything durable.
+    ///
+    /// # Errors
+    /// The system could not.
+    pub(crate) fn close(self) -> Result<(), ArchiveError> {
+        self.file.sync_all().map_err(ArchiveError::system("write", &self.path))
+    }
+
+    fn append(&mut self, text: &[u8], durable: bool) -> Result<(), ArchiveError> {
         let path = &self.path;
         if self.torn {
             return Err(ArchiveError::Torn(path.clone()));
         }
-        let mut line = readable(value, false)
-            .map_err(|why| ArchiveError::Unreadable { path: path.clone(), why })?
-            .into_bytes();
-        line.push(b'\n');
         let before = self.file.metadata().map_err(ArchiveError::system("write", path))?.len();
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        let sync = || if durable { self.file.sync_data() } else { Ok(()) };
+        let written = (&self.file).write_all(text).and_then(|()| sync());
         if written.is_err() {
             // Half a line would make a later one unreadable. Shortening works on a full drive, too.
             self.torn = self.file.set_len(before).is_err();
@@ -78,11 +105,21 @@ pub(crate) fn read<T: DeserializeOwned>(
     path: &Path,
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<T>>, ArchiveError> {
+    let mut values = Vec::new();
+    Ok(each(path, notes, |value| values.push(value))?.then_some(values))
+}
+
+/// Hands every whole line of `path` to `take`, as [`read`] does; whether the file exists.
+pub(crate) fn each<T: DeserializeOwned>(
+    path: &Path,
+    notes: &mut Vec<String>,
+    mut take: impl FnMut(T),
+) -> Result<bool, ArchiveError> {
     let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         file => file.map_err(ArchiveError::system("read", path))?,
     };
-    let (mut reader, mut line, mut values) = (BufReader::new(file), Vec::new(), Vec::new());
+    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
     for number in 1.. {
         line.clear();
         if reader.read_until(b'\n', &mut line).map_err(ArchiveError::system("read", path))? == 0 {
@@ -96,9 +133,9 @@ pub(crate) fn read<T: DeserializeOwned>(
             break;
         }
         let value = serde_json::from_slice(&line);
-        values.push(value.map_err(|error| ArchiveError::broken(path, Some(number), error))?);
+        take(value.map_err(|error| ArchiveError::broken(path, Some(number), error))?);
     }
-    Ok(Some(values))
+    Ok(true)
 }
 
 /// The value as JSON that is known to read back: infinities and not-a-number would turn into `null` unnoticed.

@@ -12,6 +12,7 @@ use likenew_core::verdict::Findings;
 use crate::durable;
 use crate::error::ArchiveError;
 use crate::lines::{Lines, readable};
+use crate::live::LiveWriter;
 use crate::machine::{Machine, SCHEMA, check_schema};
 use crate::sample_writer::SampleWriter;
 
@@ -111,6 +112,14 @@ impl Run {
             path = self.path.join(format!("samples-{number}.parquet"));
         }
         SampleWriter::create(&path)
+    }
+
+    /// Opens a file for what is noted while this run goes on.
+    ///
+    /// # Errors
+    /// The file could not be created.
+    pub fn live(&self) -> Result<LiveWriter, ArchiveError> {
+        LiveWriter::create(&self.path)
     }
 
     /// Keeps what was concluded, in place of what was concluded before.

@@ -2,12 +2,14 @@
 
 mod age;
 mod bench;
+mod cache;
 mod data;
 mod drives;
 mod endure;
 mod fill;
 mod import;
 mod judge;
+mod record;
 mod replay;
 mod report;
 mod resume;
@@ -15,6 +17,9 @@ mod run;
 mod sim;
 mod surface;
 mod sweep;
+mod trim;
+mod verify;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -25,12 +30,14 @@ use likenew_procedures::profile::Profile;
 
 pub(crate) use age::Age;
 pub(crate) use bench::Bench;
+pub(crate) use cache::Cache;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
 pub(crate) use fill::Fill;
-pub(crate) use import::{Import, ImportFio, ImportFrom};
+pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
+pub(crate) use record::Record;
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
@@ -38,6 +45,9 @@ pub(crate) use run::Run;
 pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
+pub(crate) use trim::Trim;
+pub(crate) use verify::Verify;
+pub(crate) use watch::Watch;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -68,10 +78,20 @@ pub(crate) enum Command {
     Age(Age),
     /// Does it matter how compressible the data is, and what does that mean for your files?
     Data(Data),
+    /// What part of a number is RAM, and what is the drive's own?
+    Cache(Cache),
+    /// Does TRIM reach the flash, and what is it worth?
+    Trim(Trim),
+    /// Does it hold what it says, and is what was written what is read?
+    Verify(Verify),
     /// Would this drive make a recorded day faster? Replays a recording, on several drives one after the other
     Replay(Replay),
     /// What does this very workload come to? Runs any plan
     Run(Run),
+    /// What does it get from all programs, and how long do they wait? Records your own day as a trace
+    Record(Record),
+    /// What is every drive doing now?
+    Watch(Watch),
     /// Which drives are there, real and simulated?
     Drives(Drives),
     /// What is a simulated drive made of, and what follows from it?
@@ -80,7 +100,7 @@ pub(crate) enum Command {
     Report(Report),
     /// Judges a run again from its folder, without the drive
     Judge(Judge),
-    /// Keeps, judges and shows what another program has measured
+    /// Keeps, judges and shows what another program has measured or recorded
     Import(Import),
     /// Goes on with a run that was interrupted
     Resume(Resume),
@@ -91,19 +111,24 @@ pub(crate) enum Command {
 pub(crate) struct On {
     /// A folder, a file, a block device, or a simulated drive such as sim:tiny-flash?state=used
     pub(crate) target: String,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
+    /// Where all randomness comes from [default: 0]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
     #[arg(long)]
     pub(crate) plan: bool,
 }
 
 impl On {
+    /// The seed that was said, or the usual one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
     /// The plan that asks this of it, with these settings.
     pub(crate) fn plan_of(&self, procedure: &str, options: toml::Table) -> Plan {
         let target = Some(self.target.clone());
-        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed, options }
+        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed(), options }
     }
 }
 

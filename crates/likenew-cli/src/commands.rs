@@ -2,12 +2,14 @@
 
 pub(crate) mod age;
 pub(crate) mod bench;
+pub(crate) mod cache;
 pub(crate) mod data;
 pub(crate) mod drives;
 pub(crate) mod endure;
 pub(crate) mod fill;
 pub(crate) mod import;
 pub(crate) mod judge;
+pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod resume;
@@ -15,3 +17,6 @@ pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod surface;
 pub(crate) mod sweep;
+pub(crate) mod trim;
+pub(crate) mod verify;
+pub(crate) mod watch;

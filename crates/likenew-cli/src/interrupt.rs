@@ -8,6 +8,7 @@ use crate::exit::Exit;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static LISTENING: AtomicBool = AtomicBool::new(false);
+static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Listens from now on to SIGINT, SIGTERM and SIGHUP, however often it is asked to.
 pub(crate) fn listen() -> anyhow::Result<()> {
@@ -18,11 +19,22 @@ pub(crate) fn listen() -> anyhow::Result<()> {
         if ASKED.swap(true, Ordering::Relaxed) {
             // What can not be removed in a hurry is marked; the next run finds it.
             let _ = likenew_real::scratch::remove_all();
+            likenew_real::tracefs::remove_all();
+            crate::screen::restore();
             std::process::exit(Exit::Interrupted as i32);
+        }
+        if QUIET.load(Ordering::Relaxed) {
+            return;
         }
         eprintln!("stopping; what was measured is kept (once more to leave at once)");
     })
     .context("could not listen for Ctrl-C")
+}
+
+/// As [`listen`], and says nothing when it is asked to stop: for what is meant to be stopped, and ends at once.
+pub(crate) fn listen_quietly() -> anyhow::Result<()> {
+    QUIET.store(true, Ordering::Relaxed);
+    listen()
 }
 
 /// Whether somebody has asked to stop.

@@ -16,7 +16,9 @@ mod prompt;
 mod ranking;
 mod recordings;
 mod scanning;
+mod screen;
 mod usual;
+mod watched;
 
 use std::process::ExitCode;
 
@@ -44,13 +46,18 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Endure(command) => commands::endure::run(command),
         Command::Age(command) => commands::age::run(command),
         Command::Data(command) => commands::data::run(command),
+        Command::Cache(command) => commands::cache::run(command),
+        Command::Trim(command) => commands::trim::run(command),
+        Command::Verify(command) => commands::verify::run(command),
         Command::Replay(command) => commands::replay::run(command),
         Command::Run(command) => commands::run::run(command),
+        Command::Record(command) => commands::record::run(&command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
         Command::Import(command) => commands::import::run(&command),
+        Command::Watch(command) => commands::watch::run(&command),
         Command::Resume(command) => commands::resume::run(&command),
     }
 }

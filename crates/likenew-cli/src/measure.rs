@@ -14,7 +14,7 @@ use likenew_core::rehearsal::Rehearsal;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, amount, three_digits};
 use likenew_core::verdict::Findings;
-use likenew_procedures::all::from_plan;
+use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
 use likenew_run::calibrate::calibrate;
 use likenew_run::conduct::{End, conduct};
@@ -110,7 +110,7 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry, show: &mut Show<'
     let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &rehearsal, how);
     // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back.
     drop(drive);
-    let findings = procedure.judge(&evidence);
+    let findings = judge(&*procedure, &evidence);
     // What was measured is shown even where it could not be kept.
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     if let (Some(run), Ok(())) = (&archive, &kept) {

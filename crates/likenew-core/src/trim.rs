@@ -13,6 +13,8 @@ pub struct TrimPath {
     pub at_once: Option<bool>,
     /// Whether the medium rotates.
     pub rotates: Option<bool>,
+    /// Bytes of the medium.
+    pub medium_bytes: Option<u64>,
 }
 
 impl TrimPath {

@@ -30,9 +30,6 @@ pub struct Workload {
     /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
-    /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Recorded>,
     /// Whether its I/Os go past the page cache, through it, or nowhere.
     #[serde(default, skip_serializing_if = "Access::is_direct")]
     pub access: Access,
@@ -43,6 +40,9 @@ pub struct Workload {
     /// It ends with a flush on every lane, whose time counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flush: bool,
+    /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -164,6 +164,7 @@ impl Workload {
             until,
             seed: 0,
             samples: 0,
+            recorded: None,
             access: Access::Direct,
             cold: false,
             flush: false,
@@ -267,7 +268,7 @@ impl Workload {
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
             return Err("it needs at least one lane and at most 65535 streams".into());
         }
-        if self.streams.is_empty() && (self.flush || !self.access.is_direct()) {
+        if self.is_rest() && (self.flush || !self.access.is_direct()) {
             return Err("a rest has no I/Os: leave out access and flush".into());
         }
         if self.samples > SAMPLES_MAX {
@@ -415,10 +416,10 @@ mod tests {
             until: Until::ops(10),
             seed: 0,
             samples: 0,
-            recorded: None,
             access: Access::Direct,
             cold: false,
             flush: false,
+            recorded: None,
             streams: vec![Stream {
                 op: Mix::Only(Op::Read),
                 size: size.parse().unwrap(),

@@ -6,6 +6,8 @@
 pub mod age;
 pub mod all;
 pub mod bench;
+pub mod cache;
+mod counted;
 pub mod data;
 pub mod endure;
 pub mod fill;
@@ -20,6 +22,7 @@ pub mod run;
 mod series;
 pub mod surface;
 pub mod sweep;
+pub mod trim;
 pub mod verify;
 mod workloads;
 

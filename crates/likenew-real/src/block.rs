@@ -66,6 +66,27 @@ impl BlockDevice {
         self.links("slaves")
     }
 
+    /// The devices right below it: the disk of a partition, or what it is built on.
+    pub(crate) fn below(&self) -> Vec<Self> {
+        if self.is_partition() {
+            return vec![self.disk()];
+        }
+        self.slave_devices()
+    }
+
+    /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
+    pub(crate) fn provisioning_mode(&self) -> Option<String> {
+        let disks = fs::read_dir(self.folder.join("device/scsi_disk")).ok()?;
+        let modes = disks.flatten().map(|disk| disk.path().join("provisioning_mode"));
+        let text = modes.filter_map(|mode| fs::read_to_string(mode).ok()).next()?;
+        Some(text.trim().to_owned())
+    }
+
+    /// One of its attributes that is no text.
+    pub(crate) fn binary_attribute(&self, name: &str) -> Option<Vec<u8>> {
+        fs::read(self.folder.join(name)).ok()
+    }
+
     /// The devices that it is built on.
     pub(crate) fn slave_devices(&self) -> Vec<Self> {
         let folders = self.slaves().into_iter().map(|name| self.folder.join("slaves").join(name));

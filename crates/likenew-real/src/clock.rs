@@ -57,6 +57,11 @@ impl Monotonic {
     }
 }
 
+/// What the machine's monotonic clock reads, in nanoseconds: the clock that the kernel's records bear.
+pub(crate) fn machine_ns() -> u64 {
+    reading_ns()
+}
+
 #[inline]
 fn reading_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use likenew_core::counters::Counters;
+use likenew_core::stat::Stat;
 use likenew_core::units::Nanos;
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
+use crate::stat;
 
-/// Sectors in `stat` are of so many bytes, whatever the device's own are (Documentation/block/stat.rst).
-const SECTOR: u64 = 512;
 /// Where btrfs lists the devices of each of its file systems, as links (`FSID/devices/NAME`).
 const BTRFS: &str = "/sys/fs/btrfs";
 
@@ -78,21 +78,18 @@ fn read_one(device: &Path) -> Option<Counters> {
     parse(&fs::read_to_string(device.join("stat")).ok()?)
 }
 
-/// Reads a `stat` of 11 fields (before Linux 4.18), 15 (with discards) or 17 (with flushes, 5.5), or of more than are known yet.
+/// What a line of `stat` says, in the words of a run.
 fn parse(text: &str) -> Option<Counters> {
-    let fields: Option<Vec<u64>> = text.split_whitespace().map(|field| field.parse().ok()).collect();
-    let fields = fields.filter(|fields| fields.len() >= 11)?;
-    let field = |number: usize| fields.get(number - 1).copied();
-    let bytes = |sectors: u64| sectors.saturating_mul(SECTOR);
+    let Stat { read, write, discard, flush, busy_ms, .. } = stat::parse(text)?;
     Some(Counters {
-        reads: field(1)?,
-        bytes_read: bytes(field(3)?),
-        writes: field(5)?,
-        bytes_written: bytes(field(7)?),
-        busy: Nanos::from_millis(field(10)?),
-        discards: field(12),
-        bytes_discarded: field(14).map(bytes),
-        flushes: field(16),
+        reads: read.ios,
+        bytes_read: read.bytes(),
+        writes: write.ios,
+        bytes_written: write.bytes(),
+        busy: Nanos::from_millis(busy_ms),
+        discards: discard.map(|discard| discard.ios),
+        bytes_discarded: discard.map(|discard| discard.bytes()),
+        flushes: flush.map(|flush| flush.ios),
         devices: 1,
     })
 }

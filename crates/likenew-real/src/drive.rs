@@ -7,6 +7,7 @@ use likenew_core::access::Access;
 use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive, Identity, Kind, Lane, Need};
 use likenew_core::fault::Fault;
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 
@@ -85,6 +86,10 @@ impl<M: Medium> Drive for RealDrive<M> {
 
     fn go_on_at(&mut self, now: Nanos) {
         self.clock = Monotonic::reading(now.max(self.clock.now()));
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
+        self.medium.look(look, &self.clock)
     }
 
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {

@@ -25,6 +25,11 @@ impl HealthSource {
         Self { temperature }
     }
 
+    /// Whether there is a temperature to be read.
+    pub(crate) fn has_temperature(&self) -> bool {
+        self.temperature.is_some()
+    }
+
     /// What can be known now.
     pub(crate) fn read(&self) -> Health {
         let millidegrees = self.temperature.as_ref().and_then(|path| fs::read_to_string(path).ok());

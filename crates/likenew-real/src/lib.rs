@@ -16,10 +16,13 @@ pub mod leftover;
 pub mod listing;
 pub mod nop;
 pub mod open;
+pub mod sampler;
 pub mod scan;
 pub mod scratch;
+pub mod seed;
 pub mod space;
 pub mod stable_id;
+pub mod tracefs;
 
 mod block;
 #[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
@@ -28,6 +31,7 @@ mod counter_source;
 mod device;
 mod direct;
 mod drive;
+mod drive_facts;
 mod fault;
 mod file;
 mod flights;
@@ -45,7 +49,10 @@ mod rest;
 mod ring;
 mod signature;
 mod single;
+mod stat;
 mod table;
+mod thermometer;
+mod trim;
 #[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
 mod uring;
 #[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]

@@ -83,9 +83,14 @@ pub(crate) fn mounted_at(device: DeviceNumber) -> Option<String> {
 
 /// Whether a device serves as swap.
 pub(crate) fn is_swap(device: DeviceNumber) -> bool {
+    swaps().contains(&device)
+}
+
+/// Devices that serve as swap.
+pub(crate) fn swaps() -> Vec<DeviceNumber> {
     let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
     let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    names.map(unescape).any(|name| DeviceNumber::at(Path::new(&name)) == Some(device))
+    names.map(unescape).filter_map(|name| DeviceNumber::at(Path::new(&name))).collect()
 }
 
 /// Undoes the kernel's octal spelling of blanks and backslashes in names, `\040`.

@@ -5,10 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use likenew_core::access::Access;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Outcome};
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 
+use crate::clock::Monotonic;
 use crate::fault::failed;
-use crate::medium::{Medium, Spot, perform_at, set_direct};
+use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
+use crate::trim;
 
 /// One descriptor; addresses are offsets in it.
 pub(crate) struct Single {
@@ -44,12 +47,20 @@ impl Medium for Single {
         perform_at(Spot { fd: self.fd.as_fd(), offset: io.offset }, io, buffer)
     }
 
+    fn look(&self, look: &Look, _clock: &Monotonic) -> Result<Seen, Fault> {
+        Ok(trim::look_at(&self.fd, look))
+    }
+
     fn reach(&self, access: Access) -> Result<(), Fault> {
         set_direct(&self.fd, self.direct && access == Access::Direct)
             .map_err(failed("change between direct and buffered I/O"))
     }
 
     fn make_cold(&self) -> Result<(), Fault> {
+        // What may be written is nobody else's.
+        if self.geometry.writable {
+            return drop_cached(&self.fd);
+        }
         Err(Fault::Unsuitable(
             "what the page cache holds of a file or device that is not our own stays there: leave out cold, or give a folder"
                 .into(),

@@ -1,5 +1,6 @@
 //! The files of a folder as one range of addresses.
 
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,14 +9,19 @@ use std::sync::{Mutex, OnceLock};
 use likenew_core::access::Access;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
-use rustix::fs::{Advice, Mode, OFlags, fadvise, fstatvfs, fsync, open};
+use likenew_core::trim::Sent;
+use likenew_core::units::{Nanos, amount};
+use rustix::fs::{Mode, OFlags, fstatvfs, fsync, open, syncfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+use crate::clock::Monotonic;
 use crate::fault::failed;
-use crate::medium::{Medium, Spot, perform_at, set_direct};
+use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::scratch::{Scratch, lock};
+use crate::trim::{self, Ground, Sender};
 
 /// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim of exactly its
 /// range.
@@ -138,6 +144,41 @@ impl FileTable {
         lead_to(entry.fd.get().expect("a file that is there has a descriptor"), &self.nothing)
     }
 
+    /// Bytes that may still be written without touching the reserve.
+    fn bytes_above_reserve(&self) -> u64 {
+        let free = fstatvfs(self.scratch.directory()).map_or(0, |of| of.f_bavail * of.f_frsize);
+        free.saturating_sub(self.reserve_bytes)
+    }
+
+    /// Deletes the files that lie wholly within a range, and sees to it that the drive is told of what they held.
+    fn release(
+        &self,
+        range: Range<u64>,
+        wait: Nanos,
+        ground: &Ground,
+        clock: &Monotonic,
+    ) -> Result<Sent, Fault> {
+        let first = range.start.div_ceil(self.file_bytes) as usize;
+        let files = first..((range.end / self.file_bytes) as usize).min(self.files.len()).max(first);
+        let mut places = ground.unsuitable().map_or_else(|| Ok(Vec::new()), Err);
+        for file in files.clone() {
+            let entry = &self.files[file];
+            let Some(fd) = entry.fd.get().filter(|_| entry.there.load(Ordering::Acquire)) else { continue };
+            places = places.and_then(|mut places| {
+                let map = trim::extents(fd, self.file_bytes).map_err(|errno| errno.to_string())?;
+                places.extend(map.iter().filter_map(trim::Extent::place));
+                Ok(places)
+            });
+        }
+        let sender = Sender::new(ground);
+        let refused = failed("delete files of ours");
+        files.clone().try_for_each(|file| self.delete(file)).map_err(refused)?;
+        syncfs(self.scratch.directory()).map_err(failed("write out the file system"))?;
+        let bytes = files.len() as u64 * self.file_bytes;
+        let freed = places.as_deref().map_err(String::as_str);
+        Ok(sender.send(self.scratch.directory(), freed, bytes, wait, clock))
+    }
+
     fn is_direct(&self) -> bool {
         self.can_direct && !self.buffered.load(Ordering::Acquire)
     }
@@ -209,6 +250,29 @@ impl Medium for FileTable {
         }
     }
 
+    fn look(&self, look: &Look, clock: &Monotonic) -> Result<Seen, Fault> {
+        let Some(ground) = Ground::of(self.scratch.directory()) else {
+            return Ok(Seen::Unknown("the file system is not listed in /proc".to_owned()));
+        };
+        match look {
+            Look::TrimPath | Look::TrimClaims => Ok(trim::look_at(self.scratch.directory(), look)),
+            Look::TrimReadBack(asked) => {
+                let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());
+                if needed > left {
+                    return Ok(Seen::Unknown(format!(
+                        "it takes {}, and only {} are left above the reserve",
+                        amount(needed),
+                        amount(left)
+                    )));
+                }
+                trim::read_back(&self.scratch, self.files.len() as u32, &ground, asked, clock)
+            }
+            Look::Release { offset, bytes, wait } => {
+                Ok(Seen::Released(self.release(*offset..*offset + *bytes, *wait, &ground, clock)?))
+            }
+        }
+    }
+
     fn reach(&self, access: Access) -> Result<(), Fault> {
         self.buffered.store(access == Access::Buffered, Ordering::Release);
         let direct = self.is_direct();
@@ -219,12 +283,7 @@ impl Medium for FileTable {
     }
 
     fn make_cold(&self) -> Result<(), Fault> {
-        self.flush().map_err(failed("make our own files durable"))?;
-        // Zero bytes from zero on are all of a file (posix_fadvise(2)). Only clean pages are dropped.
-        let mut files = self.there();
-        files
-            .try_for_each(|fd| fadvise(fd, 0, None, Advice::DontNeed))
-            .map_err(failed("drop our own files from the page cache"))
+        self.there().try_for_each(drop_cached)
     }
 
     fn vanished(&self) -> Option<PathBuf> {

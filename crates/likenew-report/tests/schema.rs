@@ -4,7 +4,7 @@ use jsonschema::Validator;
 use likenew_report::document::Document;
 use serde_json::{Value, json};
 
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 8] = [
     ("age-used", include_str!("../../../schema/examples/age-used.json")),
     ("bench-new", include_str!("../../../schema/examples/bench-new.json")),
     ("bench-used", include_str!("../../../schema/examples/bench-used.json")),
@@ -12,6 +12,7 @@ const EXAMPLES: [(&str, &str); 7] = [
     ("fill-used", include_str!("../../../schema/examples/fill-used.json")),
     ("sweep-new", include_str!("../../../schema/examples/sweep-new.json")),
     ("sweep-used", include_str!("../../../schema/examples/sweep-used.json")),
+    ("trim-works", include_str!("../../../schema/examples/trim-works.json")),
 ];
 
 fn validator() -> Validator {
@@ -112,6 +113,12 @@ fn broken_documents_are_not_valid() {
     }
     for key in ["test", "unit", "new", "used", "drop_percent"] {
         case("age-used", &format!("/tables/new_vs_used/4/{key}"), None);
+    }
+    for key in ["rung", "question", "answer", "evidence", "decisive"] {
+        case("trim-works", &format!("/tables/rungs/0/{key}"), None);
+    }
+    for key in ["test", "without_bytes_per_s", "with_bytes_per_s", "ratio", "ratio_low", "given_up_bytes"] {
+        case("trim-works", &format!("/tables/worth/0/{key}"), None);
     }
     case("sweep-new", "/series/speed/x/scale", Some(json!("linear")));
     case("sweep-new", "/series/speed/lines/0/band/0", Some(json!([512.0, 1.0])));

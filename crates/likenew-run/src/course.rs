@@ -1,7 +1,7 @@
 //! What decides which I/O leaves when: the streams of a workload, or a recording.
 
 use likenew_core::fault::Fault;
-use likenew_core::io::{DataClass, Io, Slot};
+use likenew_core::io::{Io, Slot};
 use likenew_core::sample::Sample;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
@@ -27,9 +27,6 @@ pub(crate) trait Course {
 
     /// The I/O that [`Course::ready`] has just named; it leaves with the others of its batch.
     fn issue(&mut self, of: usize, slot: Slot) -> Departure;
-
-    /// What this stream's I/Os that were issued so hold.
-    fn data_of(&self, of: usize, stream: u16) -> DataClass;
 
     /// The batch has left.
     fn sent(&mut self, _at: Nanos) {}
@@ -96,11 +93,6 @@ impl Course for Streams {
     fn issue(&mut self, of: usize, slot: Slot) -> Departure {
         let (stream, io, due) = self.issuers[of].issue(slot);
         Departure { io, stream, due }
-    }
-
-    #[inline]
-    fn data_of(&self, of: usize, stream: u16) -> DataClass {
-        self.issuers[of].data_of(stream)
     }
 
     #[inline]

@@ -103,12 +103,6 @@ impl Issuer {
         }
     }
 
-    /// What the bytes of a stream of its are like.
-    pub(crate) fn data_of(&self, stream: u16) -> DataClass {
-        let kind = self.kinds.iter().find(|kind| kind.stream == stream);
-        kind.expect("an issuer is asked for its own streams").data
-    }
-
     /// Whether its I/Os are due at times of their own.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.timer, Timer::Open { .. })

@@ -82,6 +82,8 @@ struct LaneLoop<'a, C> {
     stop: Option<Stop>,
     fills_buffers: bool,
     flushes: bool,
+    /// What the bytes of each stream are like.
+    data: Vec<DataClass>,
     /// Of the reads of stamped streams, if there are any.
     damage: Option<Damage>,
     pulse: Nanos,
@@ -132,6 +134,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             stop: None,
             fills_buffers: geometry.carries_data || workload.is_stamped(),
             flushes: workload.flush,
+            data: workload.streams.iter().map(|stream| stream.data).collect(),
             damage: workload.checks_stamps().then(Damage::default),
             pulse: if geometry.clock == Clock::Wall { PULSE } else { Nanos::NEVER },
             target,
@@ -162,11 +165,13 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
         let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
         let sent = self.target.submit(&[flush])?;
+        self.busy.sent(sent, 1);
         while self.ended.is_empty() {
             self.target.wait(self.target.now() + self.pulse, &mut self.ended)?;
         }
         let ended = self.ended.pop().expect("the only I/O in flight has ended");
         self.now = ended.at;
+        self.busy.ended(ended.at);
         let Completion { at: done, outcome, .. } = ended;
         let sample = Sample { op: Op::Flush, outcome, due: sent, sent, done, ..NO_FLIGHT.sample };
         if let ControlFlow::Break(stop) = recorder.record(&[sample]) {
@@ -254,7 +259,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             self.busy.ended(completion.at);
             self.samples.push(flight.sample);
             if let Some(damage) = &mut self.damage
-                && let DataClass::Stamped(stamp) = self.course.data_of(flight.of, flight.sample.stream)
+                && let DataClass::Stamped(stamp) = self.data[usize::from(flight.sample.stream)]
                 && flight.sample.op == Op::Read
             {
                 let read = &self.target.buffer(completion.slot)[..flight.sample.bytes() as usize];

@@ -105,9 +105,9 @@ pub fn run_with(
     ran.segment.health_before = health_before;
     ran.segment.health_after = health_after;
     ran.segment.accounting = drive.accounting();
-    ran.segment.replayed = replayed;
     // The lanes are gone, so everything that was in flight has been counted.
     ran.segment.counted = counted_before.and_then(|before| Some(drive.counters()?.since(&before)));
+    ran.segment.replayed = replayed;
     Ok(ran)
 }
 

@@ -2,6 +2,7 @@
 
 use likenew_core::drive::Drive as _;
 use likenew_core::io::Op;
+use likenew_core::look::{Look, Seen, Sight};
 use likenew_core::memory::Memory;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -11,6 +12,7 @@ use likenew_core::units::Nanos;
 use likenew_core::verdict::Findings;
 use likenew_core::workload::Workload;
 use likenew_run::conduct::{ConductError, End, Observer, conduct};
+use likenew_run::restore::{Again, RestoreError, restore};
 
 /// Reads ten times, five times over.
 struct FiveTimes;
@@ -40,10 +42,38 @@ impl Procedure for FiveTimes {
     }
 }
 
+/// Looks before and after what another procedure runs.
+struct Looking;
+
+impl Procedure for Looking {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        FiveTimes.layout()
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let step = FiveTimes.next(evidence)?;
+        let due = match evidence.sights.len() {
+            0 => true,
+            1 => step == Step::Enough,
+            _ => false,
+        };
+        Ok(if due { Step::Look(Look::TrimPath) } else { step })
+    }
+
+    fn judge(&self, _evidence: &Evidence) -> Findings {
+        Findings::default()
+    }
+}
+
 /// Keeps what it is shown; can be full, or ask to stop, after so many workloads.
 #[derive(Default)]
 struct Watch {
     kept: Vec<Segment>,
+    seen: Vec<Sight>,
     full_after: Option<usize>,
     stop_after: Option<usize>,
 }
@@ -62,6 +92,14 @@ impl Observer for Watch {
             return Err("no room".into());
         }
         self.kept.push(segment.clone());
+        Ok(())
+    }
+
+    fn looked(&mut self, sight: &Sight) -> Result<(), String> {
+        if self.full_after == Some(self.kept.len()) {
+            return Err("no room".into());
+        }
+        self.seen.push(sight.clone());
         Ok(())
     }
 }
@@ -95,6 +133,44 @@ fn it_goes_on_where_an_earlier_run_ended() {
     let mut second = Watch::default();
     assert!(matches!(conduct(&mut drive, &FiveTimes, &mut evidence, &mut second), Ok(End::Complete)));
     assert_eq!((evidence.segments.len(), second.kept.len()), (5, 3));
+}
+
+#[test]
+fn looks_take_their_turn_and_are_kept_with_their_place() {
+    let mut drive = memory();
+    let (mut evidence, mut watch) = (evidence(&drive), Watch::default());
+    assert!(matches!(conduct(&mut drive, &Looking, &mut evidence, &mut watch), Ok(End::Complete)));
+    assert_eq!((evidence.segments.len(), evidence.steps()), (5, 7));
+    assert_eq!(evidence.sights, watch.seen);
+    let [first, last] = watch.seen.as_slice() else { panic!("two looks") };
+    assert_eq!((first.after, last.after), (0, 5));
+    assert!(matches!(&first.seen, Seen::Unknown(why) if !why.is_empty()), "a drive in memory has no layers");
+    assert_eq!(first.ended, evidence.segments[0].began);
+    assert_eq!(last.began, evidence.segments[4].ended);
+    let mut full = Watch { full_after: Some(5), ..Watch::default() };
+    evidence.sights.pop();
+    let error = conduct(&mut drive, &Looking, &mut evidence, &mut full).unwrap_err();
+    assert!(matches!(error, ConductError::Store(_)));
+}
+
+#[test]
+fn a_drive_is_brought_back_by_what_was_run_and_looked_at() {
+    let mut drive = memory();
+    let (mut evidence, mut watch) = (evidence(&drive), Watch::default());
+    conduct(&mut drive, &Looking, &mut evidence, &mut watch).unwrap();
+    let mut names = Vec::new();
+    let mut back = |evidence: &Evidence| {
+        let begins = |again: &Again, _: usize, all: usize| {
+            assert_eq!(all, 7);
+            names.push(matches!(again, Again::Look(_)));
+        };
+        restore(&mut memory(), &evidence.segments, &evidence.sights, begins, &mut || Box::new(()))
+    };
+    back(&evidence).unwrap();
+    evidence.sights[1].seen = Seen::Unknown("something else".into());
+    let error = back(&evidence).unwrap_err();
+    assert!(matches!(error, RestoreError::Otherwise { number: 7, .. }), "{error}");
+    assert_eq!(names[..7], [true, false, false, false, false, false, true]);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! From a model and a state to a drive.
 
 use likenew_core::drive::{Identity, Kind};
+use likenew_core::trim::{Layer as TrimLayer, TrimPath};
 
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::facts;
+use crate::faults::fault_parameters::TrimFault;
 use crate::faults::faulty::Faulty;
 use crate::flash::compressing_map::CompressingMap;
 use crate::flash::flash_drive::FlashDrive;
@@ -13,6 +15,7 @@ use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::log_block::{Bast, BlockMap, Fast};
 use crate::flash::page_map::PageMap;
 use crate::flash::translation_layer::TranslationLayer;
+use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
 use crate::spec::Spec;
@@ -59,7 +62,36 @@ pub(crate) fn drive(
         accounting: None,
     };
     let carries_data = spec.data || device.keeps_data();
-    Ok(SimDrive::new(identity, trims, carries_data, device, Origin { spec: spec.text.clone(), text }))
+    let host = PageCacheParameters::default();
+    let host = spec.memory.map_or(host, |bytes| host.with_bytes(bytes));
+    let origin = Origin { spec: spec.text.clone(), text };
+    let trim_path = trim_path(model, trims);
+    Ok(SimDrive::new(identity, trim_path, carries_data, device, host, origin))
+}
+
+/// What the drive announces of TRIM, and what is between it and the host.
+fn trim_path(model: &Model, trims: bool) -> TrimPath {
+    let layer = |kind: &str, passes, evidence: &str| TrimLayer {
+        name: model.model.clone(),
+        kind: kind.to_owned(),
+        passes: Some(passes),
+        discard_max_bytes: None,
+        granularity_bytes: None,
+        evidence: evidence.to_owned(),
+        remedy: None,
+    };
+    let between = model.faults.as_ref().and_then(|faults| faults.trim).map(|fault| match fault {
+        TrimFault::Hidden => TrimLayer {
+            remedy: Some("connect the drive without it".to_owned()),
+            ..layer("bridge", false, "it announces no TRIM, whatever the drive behind it has")
+        },
+        TrimFault::Dropped => layer("bridge", true, "it announces TRIM"),
+    });
+    let says = if trims { "it announces TRIM" } else { "it announces no TRIM" };
+    let kind = if matches!(model.mechanism, Mechanism::Volume(_)) { "volume" } else { "drive" };
+    let layers = between.into_iter().chain([layer(kind, trims, says)]).collect();
+    let rotates = Some(matches!(model.mechanism, Mechanism::Disk(_)));
+    TrimPath { layers, at_once: None, rotates, medium_bytes: Some(model.capacity_bytes) }
 }
 
 /// A mechanism that keeps no data remembers stamps at least.

@@ -105,11 +105,7 @@ impl Trace {
     /// another form than its format gives it.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
-        let wrong = |error| TraceError::File { file: name.clone(), error };
-        let file = File::open(path).map_err(wrong)?;
-        if file.metadata().map_err(wrong)?.is_dir() {
-            return Err(wrong(std::io::ErrorKind::IsADirectory.into()));
-        }
+        let file = File::open(path).map_err(|error| TraceError::File { file: name.clone(), error })?;
         open_stream(&name, Box::new(file), options)
     }
 

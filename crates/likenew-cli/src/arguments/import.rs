@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use likenew_trace::Format;
 
-use super::Output;
+use super::{Output, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
@@ -16,6 +17,8 @@ pub(crate) struct Import {
 pub(crate) enum ImportFrom {
     /// What fio has written with --output-format=json or json+
     Fio(ImportFio),
+    /// The I/Os that somebody's programs did: what a trace holds, and the same in another form
+    Trace(ImportTrace),
 }
 
 #[derive(Debug, Args)]
@@ -32,4 +35,22 @@ pub(crate) struct ImportFio {
     pub(crate) archive: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportTrace {
+    /// The trace, packed with gzip or Zstandard or as text, or - for standard input
+    pub(crate) file: PathBuf,
+    /// What it is, where that does not show: likenew, iolog, blkparse, tracefs, msr, systor, alibaba, tencent, fiu
+    #[arg(long, value_name = "FORMAT", value_parser = text::<Format>)]
+    pub(crate) format: Option<Format>,
+    /// Which of its volumes, where it holds several
+    #[arg(long, value_name = "ID")]
+    pub(crate) volume: Option<String>,
+    /// Write it to a new file: .csv or .csv.zst for likenew, .iolog for fio, .v2.iolog for fio before 3.31
+    #[arg(long, value_name = "OUT")]
+    pub(crate) to: Option<PathBuf>,
+    /// Write what it holds as JSON to FILE, or to standard output with - (then nothing else is printed there)
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
 }

@@ -1,114 +1,21 @@
-//! `likenew import fio FILE`.
+//! `likenew import`: what other programs have measured or recorded.
 
-use std::io::Read as _;
+mod fio;
+mod survey_text;
+mod trace;
+
 use std::path::Path;
 
-use anyhow::Context as _;
-use likenew_archive::{Archive, Machine};
-use likenew_core::instrument::Instrument;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::{Evidence, Step};
-use likenew_core::segment::Segment;
-use likenew_core::target::Clock;
-use likenew_core::workload::Workload;
-use likenew_procedures::all::from_plan;
-
-use crate::arguments::{Import, ImportFio, ImportFrom};
-use crate::commands::run::read_plan;
+use crate::arguments::{Import, ImportFrom};
 use crate::exit::{Exit, Failure};
-use crate::measure::{archive_root, document};
-use crate::output;
 
 pub(crate) fn run(command: &Import) -> Result<Exit, Failure> {
-    let ImportFrom::Fio(command) = &command.from;
-    let refused = |why: String| Failure::Usage(format!("{} was not imported: {why}", spoken(&command.file)));
-    let text = String::from_utf8(read(&command.file)?).map_err(|_| refused("it is not text".into()))?;
-    let imported = likenew_fio::import(&text).map_err(|error| refused(error.to_string()))?;
-    let began = likenew_real::clock::date_of(imported.unix_ms)
-        .ok_or_else(|| refused("its timestamp is no date".into()))?;
-    let engine = imported.identity.engine.clone();
-    let evidence = evidence(command, imported)?;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let instrument = Instrument { version, clock: Clock::Wall, engine, calibration: None };
-    let findings = from_plan(&evidence.plan).map_err(Failure::Usage)?.judge(&evidence);
-
-    let machine =
-        Machine::new(began, evidence.identity.clone(), evidence.geometry.clone(), instrument.clone());
-    let archive = Archive::new(archive_root(command.archive.as_deref())?);
-    let mut run = archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?;
-    for segment in &evidence.segments {
-        run.push(segment).map_err(anyhow::Error::new)?;
+    match &command.from {
+        ImportFrom::Fio(command) => fio::run(command),
+        ImportFrom::Trace(command) => trace::run(command),
     }
-    run.conclude(&findings).map_err(anyhow::Error::new)?;
-    anstream::eprintln!("The run is kept in {}.", run.path().display());
-    let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
-    output::put(vec![document(&evidence, findings, instrument)], &command.output)?;
-    Ok(exit)
 }
 
 fn spoken(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = match path == Path::new("-") {
-        true => std::io::stdin().read_to_end(&mut bytes).map(|_| bytes),
-        false => std::fs::read(path),
-    };
-    Ok(read.with_context(|| format!("could not read {}", spoken(path)))?)
-}
-
-fn evidence(command: &ImportFio, imported: likenew_fio::Import) -> Result<Evidence, Failure> {
-    let likenew_fio::Import { mut identity, geometry, segments, .. } = imported;
-    if let Some(target) = &command.target {
-        identity.name.clone_from(target);
-        identity.kind = likenew_fio::kind_of(target);
-    }
-    let target = Some(identity.name.clone());
-    let plan = match &command.plan {
-        Some(path) => Plan { target, ..read_plan(path)? },
-        None => Plan { schema: 1, procedure: "run".into(), target, seed: 0, options: options(&segments) },
-    };
-    let mut evidence = Evidence::new(plan, identity, geometry);
-    if command.plan.is_some() {
-        follow(&mut evidence, segments)?;
-    } else {
-        evidence.segments = segments;
-    }
-    Ok(evidence)
-}
-
-/// The settings of `likenew run` that name these workloads.
-fn options(segments: &[Segment]) -> toml::Table {
-    let workloads: Vec<&Workload> = segments.iter().map(|segment| &segment.workload).collect();
-    let workloads = toml::Value::try_from(workloads).expect("workloads are plain values");
-    toml::Table::from_iter([("workload".to_owned(), workloads)])
-}
-
-/// Asks the plan's procedure what it would run, and takes what fio measured under that name for it.
-fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure> {
-    let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
-    let mut left = segments;
-    while let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? {
-        let Some(at) = left.iter().position(|segment| segment.workload.name == workload.name) else {
-            let missing = format!("fio ran no \"{}\", which the plan asks for next", workload.name);
-            if evidence.segments.is_empty() {
-                let remedy = "export the plan with --export fio, or import without --plan";
-                return Err(Failure::Usage(format!("{missing}: {remedy}")));
-            }
-            evidence.identity.caveats.push(missing);
-            break;
-        };
-        evidence.segments.push(Segment { workload, ..left.remove(at) });
-    }
-    if !left.is_empty() {
-        let names: Vec<String> =
-            left.iter().map(|segment| format!("\"{}\"", segment.workload.name)).collect();
-        evidence
-            .identity
-            .caveats
-            .push(format!("left out, as the plan asks for no more: {}", names.join(", ")));
-    }
-    Ok(())
 }

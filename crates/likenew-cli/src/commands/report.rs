@@ -9,6 +9,7 @@ use crate::arguments::Report;
 use crate::exit::{Exit, Failure};
 use crate::measure::{archive_root, document};
 use crate::output;
+use crate::watched;
 
 pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
@@ -34,6 +35,9 @@ fn last(archive: &Archive, count: usize) -> Result<Vec<PathBuf>, Failure> {
 fn stored(path: &Path) -> Result<Document, Failure> {
     let mut record = Record::open(path).map_err(anyhow::Error::new)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    if watched::is_log(&record) {
+        return watched::judge(&record);
+    }
     let Some(findings) = record.findings.take() else {
         let path = path.display();
         return Err(Failure::Usage(format!(

@@ -16,10 +16,17 @@ use crate::measure::{Measurement, ask_about_wear, carry_out};
 use crate::output;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
+use crate::watched;
 
 pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
     let (run, record) = Archive::resume(&command.run).map_err(anyhow::Error::new)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    if watched::is_log(&record) {
+        return Err(Failure::Usage(format!(
+            "{} is the log of a watch, which has no end to come to: likenew report shows it, likenew watch --log begins another",
+            command.run.display()
+        )));
+    }
     let (evidence, instrument) = (record.evidence(), record.header.machine.instrument);
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;

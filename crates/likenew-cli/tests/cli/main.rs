@@ -1,6 +1,7 @@
 //! The binary as users and scripts meet it.
 
 mod ageing;
+mod cache;
 mod consent;
 mod data;
 mod endured;
@@ -8,8 +9,13 @@ mod explained;
 mod filesystem;
 mod fio;
 mod real;
+mod recorded;
 mod replayed;
 mod resumed;
 mod scenarios;
 mod simulated;
 mod support;
+mod traces;
+mod trimmed;
+mod verified;
+mod watching;

@@ -84,6 +84,16 @@ impl Ran {
     }
 }
 
+/// Asserts that a document keeps the published schema.
+#[track_caller]
+pub(crate) fn is_valid(document: &serde_json::Value) {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/report.schema.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
 /// The names in a folder, in order.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();

@@ -6,6 +6,7 @@ mod pace;
 use std::fmt;
 use std::ops::Range;
 
+use likenew_core::access::Access;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
@@ -57,6 +58,7 @@ impl Section {
                     section.set("stonewall", 1);
                 }
                 section.stream(workload, stream, geometry, is_device)?;
+                section.way(workload);
                 section.seed(workload, index);
                 Ok(section)
             })
@@ -232,6 +234,21 @@ impl Section {
                 self.set("buffer_compress_percentage", blank.round());
                 self.set("buffer_compress_chunk", 512);
             }
+        }
+    }
+
+    /// The way to the drive. All jobs are direct unless they say otherwise, and fio drops the page cache unless it is told not to.
+    fn way(&mut self, workload: &Workload) {
+        match workload.access {
+            Access::Direct => {}
+            Access::Buffered => {
+                self.set("direct", 0);
+                self.set("invalidate", u8::from(workload.cold));
+            }
+            Access::Null => self.set("ioengine", "null"),
+        }
+        if workload.flush {
+            self.set("end_fsync", 1);
         }
     }
 

@@ -117,10 +117,6 @@ impl Course for Preparation {
         Departure { io, stream: 0, due: None }
     }
 
-    fn data_of(&self, _: usize, _: u16) -> DataClass {
-        self.data
-    }
-
     fn ended(&mut self, _: usize, _: &Sample) {
         self.in_flight -= 1;
     }

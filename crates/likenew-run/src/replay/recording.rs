@@ -177,10 +177,6 @@ impl Course for Recording {
         Departure { io, stream: ticket.stream, due: ticket.due }
     }
 
-    fn data_of(&self, _: usize, _: u16) -> DataClass {
-        self.data
-    }
-
     fn sent(&mut self, at: Nanos) {
         self.ledger.sent(at);
     }

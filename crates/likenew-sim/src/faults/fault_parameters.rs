@@ -31,6 +31,23 @@ pub struct FaultParameters {
     pub read_only_after_bytes: Option<u64>,
     /// When the drive stops for a while.
     pub stall: Option<StallParameters>,
+    /// What becomes of TRIM between the host and the drive.
+    pub trim: Option<TrimFault>,
+}
+
+/// What a bridge between the host and a drive does to TRIM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimFault {
+    /// It announces none, so that the host sends none.
+    Hidden,
+    /// It announces TRIM, answers that it was done, and passes nothing on.
+    Dropped,
+}
+
+impl TrimFault {
+    /// As files spell them, in the order of the variants.
+    pub(crate) const WORDS: [&str; 2] = ["hidden", "dropped"];
+    pub(crate) const ALL: [Self; 2] = [Self::Hidden, Self::Dropped];
 }
 
 /// When a drive stops for a while: it takes nothing and answers nothing.
@@ -75,6 +92,13 @@ impl FaultParameters {
         }
         if let Some(stall) = self.stall {
             facts.push(("stalls", stall.describe()));
+        }
+        if let Some(trim) = self.trim {
+            let what = match trim {
+                TrimFault::Hidden => "is not announced by what is between host and drive",
+                TrimFault::Dropped => "is answered and dropped by what is between host and drive",
+            };
+            facts.push(("TRIM", what.to_owned()));
         }
         facts
     }

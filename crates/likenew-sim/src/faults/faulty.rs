@@ -25,7 +25,8 @@ use crate::timeline::{Timeline, times};
 /// All drives with the same faults have them at the same I/Os.
 const SEED: u64 = 1;
 
-/// A drive that is asked to write and may only be read answers after this (assumed: a command without data).
+/// A drive that is asked to write and may only be read answers after this, and so does what drops TRIM (assumed: a command
+/// without data).
 const REFUSAL: Nanos = Nanos::from_micros(100);
 
 #[derive(Clone, Copy)]
@@ -134,6 +135,9 @@ impl Faulty {
             Op::Read => self.look_for_bad_places(slot, &io),
             Op::Write | Op::Trim if self.is_read_only(&io) => {
                 return self.events.push(now + REFUSAL, Event::End(slot, MEDIUM_ERROR));
+            }
+            Op::Trim if self.parameters.trim.is_some() => {
+                return self.events.push(now + REFUSAL, Event::End(slot, Outcome::Done));
             }
             Op::Write => self.count_write(slot, &io),
             Op::Trim | Op::Flush => {}

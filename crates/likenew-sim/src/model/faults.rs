@@ -7,7 +7,7 @@ use likenew_core::units::Nanos;
 
 use super::{Identity, SECOND_NS};
 use crate::error::SimError;
-use crate::faults::fault_parameters::{FaultParameters, StallParameters};
+use crate::faults::fault_parameters::{FaultParameters, StallParameters, TrimFault};
 use crate::section::Section;
 
 /// What a file may say of a span that is much longer than an I/O.
@@ -34,6 +34,7 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Fau
     };
     let read_only_after_bytes = section.whole_or_none("read_only_after_bytes", 0..=u64::MAX >> 1)?;
     let stall = read_stall(section)?;
+    let trim = section.choice_or_none("trim", &TrimFault::WORDS)?.map(|choice| TrimFault::ALL[choice]);
     Ok(FaultParameters {
         real_capacity_bytes,
         wrap_bytes,
@@ -46,6 +47,7 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Fau
         retries_max,
         read_only_after_bytes,
         stall,
+        trim,
     })
 }
 

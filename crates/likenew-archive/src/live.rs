@@ -1,0 +1,87 @@
+//! What is noted while a run goes on: one line of JSON a note, in `live.jsonl`.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::ArchiveError;
+use crate::lines::{self, Lines};
+
+pub(crate) const LIVE: &str = "live.jsonl";
+
+/// The notes of a run that is being written.
+#[derive(Debug)]
+pub struct LiveWriter(Lines);
+
+impl LiveWriter {
+    pub(crate) fn create(folder: &Path) -> Result<Self, ArchiveError> {
+        Lines::open(folder.join(LIVE), OpenOptions::new().append(true).create_new(true)).map(Self)
+    }
+
+    /// Keeps notes in one write, so that they survive a kill of this program; [`LiveWriter::close`] makes them durable.
+    ///
+    /// # Errors
+    /// They could not be written. Then none of them is in the file.
+    ///
+    /// # Panics
+    /// When a note has no form in JSON.
+    pub fn push<T: Serialize>(&mut self, notes: &[T]) -> Result<(), ArchiveError> {
+        self.0.push_all(notes)
+    }
+
+    /// Makes the notes durable.
+    ///
+    /// # Errors
+    /// The system could not.
+    pub fn close(self) -> Result<(), ArchiveError> {
+        self.0.close()
+    }
+}
+
+/// Hands the notes in a run folder to `each`, in order. A last line without an end is what a kill leaves; it is left out, which
+/// the sentence that comes back says.
+///
+/// # Errors
+/// There are no notes, or they are damaged.
+pub fn read_live<T: DeserializeOwned>(
+    folder: &Path,
+    each: impl FnMut(T),
+) -> Result<Option<String>, ArchiveError> {
+    let (path, mut said) = (folder.join(LIVE), Vec::new());
+    if lines::each(&path, &mut said, each)? {
+        Ok(said.pop())
+    } else {
+        Err(ArchiveError::broken(&path, None, "it is missing"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(folder: &Path) -> Result<(Vec<u64>, Option<String>), ArchiveError> {
+        let mut notes = Vec::new();
+        let said = read_live(folder, |note| notes.push(note))?;
+        Ok((notes, said))
+    }
+
+    #[test]
+    fn notes_read_back_and_a_torn_one_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(read(folder.path()).unwrap_err().to_string().contains("missing"));
+        let mut writer = LiveWriter::create(folder.path()).unwrap();
+        writer.push(&[1, 2]).unwrap();
+        writer.push::<u64>(&[]).unwrap();
+        writer.push(&[3]).unwrap();
+        writer.close().unwrap();
+        assert_eq!(read(folder.path()).unwrap(), (vec![1, 2, 3], None));
+        assert!(LiveWriter::create(folder.path()).is_err(), "notes are never overwritten");
+        std::fs::write(folder.path().join(LIVE), "1\n2").unwrap();
+        let (notes, said) = read(folder.path()).unwrap();
+        assert!(notes == [1] && said.unwrap().contains("line 2"));
+        std::fs::write(folder.path().join(LIVE), "1\nx\n").unwrap();
+        assert!(read(folder.path()).unwrap_err().to_string().contains("line 2"));
+    }
+}

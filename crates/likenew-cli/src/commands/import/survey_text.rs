@@ -1,0 +1,83 @@
+//! What a trace holds, for people.
+
+use likenew_core::units::{Nanos, amount};
+use likenew_trace::{Amount, Survey};
+
+use super::trace::Imported;
+
+/// So many applications are shown; the JSON has more.
+const APPLICATIONS: usize = 8;
+
+/// The survey as lines.
+pub(super) fn text(imported: &Imported) -> String {
+    let Imported { file, format, compression, volume, survey, notes, written, .. } = imported;
+    let packed = compression.map_or_else(String::new, |name| format!(", {name}"));
+    let volume = volume.as_ref().map_or_else(String::new, |name| format!(", volume {name}"));
+    let mut lines = vec![
+        format!("{file}: {} I/Os in {} ({format}{packed}{volume})", survey.records, survey.span_ns),
+        String::new(),
+    ];
+    lines.extend(aligned(&operations(survey)));
+    lines.push(String::new());
+    lines.push(format!(
+        "Addressed up to {}. The longest has {}; {:.0} % go on where one before ended.",
+        amount(survey.end_max_bytes),
+        amount(survey.length_max_bytes),
+        survey.sequential_share * 100.0
+    ));
+    match &survey.recorded {
+        Some(recorded) => lines.push(format!(
+            "Busy for {}, waited {} in all: {:.1} in flight on average while busy, {} at most.",
+            recorded.busy_ns, recorded.waiting_ns, recorded.depth_mean, recorded.depth_max
+        )),
+        None => lines.push("How long they took is not recorded.".to_owned()),
+    }
+    lines.push(format!("Digest of all records: {}", survey.digest));
+    if survey.applications.iter().any(|share| !share.application.is_empty()) {
+        lines.push(String::new());
+        lines.extend(aligned(&applications(survey)));
+        let more = survey.applications.len().saturating_sub(APPLICATIONS);
+        if more > 0 {
+            lines.push(format!("… and {more} more: --json has them"));
+        }
+    }
+    lines.extend(notes.iter().map(|note| format!("Note: {note}.")));
+    lines.extend(written.iter().map(|path| format!("Written to {}.", path.display())));
+    lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn operations(survey: &Survey) -> Vec<Vec<String>> {
+    let rows =
+        [("read", survey.read), ("write", survey.write), ("trim", survey.trim), ("flush", survey.flush)];
+    let met = rows.into_iter().filter(|(_, amount)| amount.ios > 0);
+    let head = ["op", "I/Os", "amount"].map(str::to_owned).to_vec();
+    std::iter::once(head)
+        .chain(met.map(|(op, Amount { ios, bytes })| vec![op.to_owned(), ios.to_string(), amount(bytes)]))
+        .collect()
+}
+
+fn applications(survey: &Survey) -> Vec<Vec<String>> {
+    let time = |ns: Nanos| if ns == Nanos::ZERO { String::new() } else { ns.to_string() };
+    let rows = survey.applications.iter().take(APPLICATIONS).map(|share| {
+        let name = if share.application.is_empty() { "(not known)" } else { &share.application };
+        vec![name.to_owned(), share.ios.to_string(), amount(share.bytes), time(share.waiting_ns)]
+    });
+    let head = ["application", "I/Os", "amount", "waited"].map(str::to_owned).to_vec();
+    std::iter::once(head).chain(rows).collect()
+}
+
+/// Columns: the first to the left, the others to the right.
+fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+    let count = |text: &String| text.chars().count();
+    let columns = rows.first().map_or(0, Vec::len);
+    let widths: Vec<usize> =
+        (0..columns).map(|column| rows.iter().map(|row| count(&row[column])).max().unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,205 @@
+//! `likenew import trace FILE`: says what a trace holds, and writes it in another form.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use indicatif::{ProgressBar, ProgressStyle};
+use likenew_core::trace::{TraceIo, TraceSink, TraceSource as _};
+use likenew_trace::{
+    IologVersion, IologWriter, OpenOptions, Survey, Surveyor, Trace, TraceError, TraceHead, TraceWriter,
+    open_stream,
+};
+use serde::Serialize;
+
+use super::{spoken, survey_text};
+use crate::arguments::ImportTrace;
+use crate::exit::{Exit, Failure};
+use crate::{interrupt, output};
+
+/// Somebody who wants to stop is heard every so many records.
+const HEARD: u64 = 1 << 16;
+
+/// A trace and what was made of it, as `--json` prints it.
+#[derive(Serialize)]
+pub(super) struct Imported {
+    pub(super) file: String,
+    pub(super) format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) compression: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) volume: Option<String>,
+    /// What the trace says of itself, in the project's own format.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub(super) head: serde_json::Map<String, serde_json::Value>,
+    pub(super) survey: Survey,
+    /// What was passed over or is not known.
+    pub(super) notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) written: Option<PathBuf>,
+}
+
+pub(super) fn run(command: &ImportTrace) -> Result<Exit, Failure> {
+    interrupt::listen()?;
+    let bar = ProgressBar::hidden();
+    let mut trace = open(command, &bar)?;
+    let out = command.to.as_deref().map(|path| Out::create(path, &trace)).transpose()?;
+    let survey = match carry(&mut trace, out) {
+        Ok(Some(survey)) => survey,
+        stopped => {
+            bar.finish_and_clear();
+            if let Some(path) = &command.to {
+                // It is ours, and not whole; that it can not be removed would only hide why.
+                let _ = std::fs::remove_file(path);
+            }
+            return stopped.map(|_| Exit::Interrupted);
+        }
+    };
+    bar.finish_and_clear();
+    let head = trace.head().map(TraceHead::pairs).unwrap_or_default();
+    let imported = Imported {
+        file: spoken(&command.file),
+        format: trace.format().name(),
+        compression: trace.compression(),
+        volume: trace.volume(),
+        head: head.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect(),
+        survey,
+        notes: trace.notes(),
+        written: command.to.clone(),
+    };
+    show(&imported, command.json.as_deref())?;
+    Ok(Exit::Fine)
+}
+
+/// Opens the trace, with a bar that shows how much of the file is read.
+fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
+    let options = OpenOptions { format: command.format, volume: command.volume.clone() };
+    let name = spoken(&command.file);
+    let stream: Box<dyn io::Read + Send> = if command.file == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = File::open(&command.file).with_context(|| format!("could not read {name}"))?;
+        let style = "{bar:24} {percent:>3}%  {elapsed} gone, about {eta} left  {bytes} read";
+        bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
+        bar.set_length(file.metadata().map_or(0, |metadata| metadata.len()));
+        bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+        Box::new(bar.wrap_read(file))
+    };
+    open_stream(&name, stream, &options).map_err(|error| {
+        bar.finish_and_clear();
+        failure(error)
+    })
+}
+
+/// Reads the trace to its end; nothing where somebody asked to stop.
+fn carry(trace: &mut Trace, mut out: Option<Out>) -> Result<Option<Survey>, Failure> {
+    let mut surveyor = Surveyor::default();
+    let mut records = 0u64;
+    while let Some(io) = trace.next_io().map_err(Failure::Usage)? {
+        surveyor.put(&io, trace.applications());
+        if let Some(out) = &mut out {
+            out.put(&io, &trace.applications()[usize::from(io.application)])?;
+        }
+        records += 1;
+        if records.is_multiple_of(HEARD) && interrupt::asked() {
+            return Ok(None);
+        }
+    }
+    if records == 0 {
+        return Err(anyhow!("the trace holds no I/O").into());
+    }
+    if let Some(out) = out {
+        out.finish(trace.head())?;
+    }
+    Ok(Some(surveyor.finish(trace.applications())))
+}
+
+fn show(imported: &Imported, json: Option<&Path>) -> Result<(), Failure> {
+    if let Some(path) = json {
+        let text = serde_json::to_string_pretty(imported).expect("a survey is plain values");
+        output::write_to(path, &format!("{text}\n"))?;
+        if path == Path::new("-") {
+            return Ok(());
+        }
+    }
+    output::print(&survey_text::text(imported))
+}
+
+/// Where the trace is written.
+struct Out {
+    path: PathBuf,
+    writer: Writer,
+}
+
+enum Writer {
+    Own(TraceWriter),
+    Iolog(IologWriter),
+}
+
+impl Out {
+    /// Begins the file that `--to` names; its name says in which form.
+    fn create(path: &Path, trace: &Trace) -> Result<Self, Failure> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let ends = |ending: &str| name.ends_with(ending);
+        let writer = if ends(".csv") || ends(".csv.zst") {
+            TraceWriter::create(path, &head(trace)).map(Writer::Own)
+        } else if ends(".v2.iolog") {
+            IologWriter::create(path, IologVersion::Two).map(Writer::Iolog)
+        } else if ends(".iolog") {
+            IologWriter::create(path, IologVersion::Three).map(Writer::Iolog)
+        } else {
+            return Err(Failure::Usage(format!(
+                "{} does not say what to write: end it with .csv or .csv.zst for likenew, with .iolog for fio, or with \
+                 .v2.iolog for fio before 3.31",
+                path.display()
+            )));
+        };
+        let writer = writer.map_err(|error| match error {
+            TraceError::File { file, error } if error.kind() == ErrorKind::AlreadyExists => Failure::Refused(
+                format!("{file} exists, and nothing is overwritten: give the name of a new file"),
+            ),
+            error => Failure::Other(error.into()),
+        });
+        Ok(Self { path: path.to_owned(), writer: writer? })
+    }
+
+    fn put(&mut self, io: &TraceIo, application: &str) -> Result<(), Failure> {
+        let put = match &mut self.writer {
+            Writer::Own(writer) => writer.put(io, application),
+            Writer::Iolog(writer) => writer.put(io, application),
+        };
+        put.with_context(|| format!("could not write {}", self.path.display())).map_err(Failure::Other)
+    }
+
+    /// Closes the file; what the trace says of itself is whole by now.
+    fn finish(self, head: Option<&TraceHead>) -> Result<(), Failure> {
+        let finished = match self.writer {
+            Writer::Own(mut writer) => {
+                if let Some(lost) = head.and_then(|head| head.lost_events) {
+                    writer.note("lost_events", &lost.to_string());
+                }
+                writer.finish()
+            }
+            Writer::Iolog(writer) => writer.finish(),
+        };
+        finished.with_context(|| format!("could not write {}", self.path.display()))?;
+        Ok(())
+    }
+}
+
+/// What a trace says of itself, or else where it comes from.
+fn head(trace: &Trace) -> TraceHead {
+    trace.head().cloned().unwrap_or_else(|| TraceHead {
+        name: trace.volume(),
+        others: vec![("imported_from".to_owned(), trace.format().name().to_owned())],
+        ..TraceHead::default()
+    })
+}
+
+fn failure(error: TraceError) -> Failure {
+    match error {
+        TraceError::File { .. } => Failure::Other(error.into()),
+        _ => Failure::Usage(error.to_string()),
+    }
+}

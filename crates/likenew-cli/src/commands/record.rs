@@ -1,0 +1,243 @@
+//! `likenew record TARGET --out FILE`.
+
+mod account;
+mod findings;
+mod meter;
+mod trace_file;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use likenew_core::instrument::Instrument;
+use likenew_core::plan::Plan;
+use likenew_core::target::Clock;
+use likenew_core::units::{Nanos, amount, exact_duration, exact_size};
+use likenew_real::clock::wall_date;
+use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts, kernel};
+use likenew_report::document::Document;
+use likenew_trace::{TraceError, TraceHead};
+
+use crate::arguments::Record;
+use crate::exit::{Exit, Failure};
+use crate::{interrupt, output};
+
+use findings::findings;
+use meter::Meter;
+use trace_file::{TraceFile, Written};
+
+pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
+    let drives = drives(&command.targets)?;
+    let paths = paths(&command.out, &drives);
+    if let Some(path) = paths.iter().find(|path| path.exists()) {
+        return Err(Failure::Refused(format!(
+            "{} is there already, and nothing was recorded: give another name, or move it away",
+            path.display()
+        )));
+    }
+    interrupt::listen()?;
+    let mut recording = Recording::start(drives.clone(), command.buffer)?;
+    say_leftovers(&recording);
+    let mut files = create(&paths, &drives)?;
+    for file in &files {
+        recording.leave_out(file.thread_id());
+    }
+    say_what_begins(command, &drives, &paths, &recording);
+    let stopped = follow(&mut recording, &mut files, command);
+    let elapsed = recording.elapsed();
+    // What came until a failure is kept: the files are finished first.
+    let ended = match stopped {
+        Ok(stopped) => recording.finish(&mut files).map(|counts| (stopped, counts)).map_err(Failure::from),
+        Err(failure) => Err(failure),
+    };
+    let counts = ended.as_ref().map_or_else(|_| RecordingCounts::default(), |(_, counts)| *counts);
+    let written = finish(files, &paths, &counts)?;
+    let (stopped, counts) = ended?;
+    let documents: Vec<Document> = drives
+        .iter()
+        .zip(&written)
+        .map(|(drive, written)| document(command, drive, written, &counts, elapsed))
+        .collect();
+    let found = documents.iter().any(|document| document.verdicts.iter().any(|verdict| verdict.problem));
+    for path in &paths {
+        anstream::eprintln!("The trace is {}.", path.display());
+    }
+    output::put(documents, &command.output)?;
+    Ok(match stopped {
+        Stopped::Early => Exit::Interrupted,
+        Stopped::AsSaid if found => Exit::Problem,
+        Stopped::AsSaid => Exit::Fine,
+    })
+}
+
+/// The drives below all targets, each once.
+fn drives(targets: &[String]) -> Result<Vec<RecordedDrive>, Failure> {
+    let mut drives: Vec<RecordedDrive> = Vec::new();
+    for target in targets {
+        if target.starts_with("sim:") || target == "nop:" {
+            return Err(Failure::Usage(format!(
+                "{target} is simulated, and no programs run on it, so there is nothing to record: give a real drive, or replay a \
+                 trace on it with likenew replay"
+            )));
+        }
+        let path = std::path::absolute(target)
+            .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
+        for drive in RecordedDrive::below(&path)? {
+            if !drives.iter().any(|known| known.name == drive.name) {
+                drives.push(drive);
+            }
+        }
+    }
+    Ok(drives)
+}
+
+/// One file for each drive: `day.csv.zst` becomes `day.sda.csv.zst` where there are several.
+fn paths(out: &Path, drives: &[RecordedDrive]) -> Vec<PathBuf> {
+    if drives.len() == 1 {
+        return vec![out.to_owned()];
+    }
+    let name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, rest) = name
+        .split_once('.')
+        .map_or((name.as_str(), String::new()), |(stem, rest)| (stem, format!(".{rest}")));
+    drives.iter().map(|drive| out.with_file_name(format!("{stem}.{}{rest}", drive.name))).collect()
+}
+
+fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>, Failure> {
+    let folder =
+        |path: &Path| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
+    let mut files = Vec::new();
+    for (path, drive) in paths.iter().zip(drives) {
+        // A folder on no drive, such as one in memory, shares none.
+        let below =
+            RecordedDrive::below(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
+        let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
+        if on_recorded {
+            anstream::eprintln!(
+                "The trace lies on a drive that is recorded. The I/Os that write it are left out; what the file system writes \
+                 to its journal because of them is not: a file on another drive, or in /dev/shm, avoids that."
+            );
+        }
+        let file = TraceFile::create(path, &head(drive), on_recorded);
+        files.push(file.map_err(|error| could_not_write(path, error))?);
+    }
+    Ok(files)
+}
+
+fn could_not_write(path: &Path, error: TraceError) -> Failure {
+    anyhow::Error::new(error).context(format!("could not begin the trace {}", path.display())).into()
+}
+
+fn head(drive: &RecordedDrive) -> TraceHead {
+    TraceHead {
+        name: Some(drive.name.clone()),
+        model: drive.identity.model.clone(),
+        capacity: Some(drive.identity.capacity_bytes).filter(|bytes| *bytes > 0),
+        block: Some(drive.identity.block_bytes),
+        clock: Some("mono".into()),
+        recorded: Some(wall_date()),
+        kernel: kernel(),
+        ..TraceHead::default()
+    }
+}
+
+fn say_leftovers(recording: &Recording) {
+    for name in recording.leftovers() {
+        anstream::eprintln!(
+            "A recorder that was killed had left the tracing instance {name}; it was removed."
+        );
+    }
+}
+
+fn say_what_begins(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], recording: &Recording) {
+    let bounds = [
+        command.time.map(|time| time.to_string()),
+        command.bytes.map(|bytes| format!("{} are moved", amount(bytes))),
+    ];
+    let bounds: Vec<String> = bounds.into_iter().flatten().chain(["Ctrl-C".to_owned()]).collect();
+    for (drive, path) in drives.iter().zip(paths) {
+        anstream::eprintln!(
+            "Recording {} into {}, until {}.",
+            drive.name,
+            path.display(),
+            bounds.join(" or ")
+        );
+    }
+    anstream::eprintln!("The kernel's buffers take {} until then.", amount(recording.buffer_bytes()));
+}
+
+/// How a recording came to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    /// At its bound, or by Ctrl-C where that was the only one.
+    AsSaid,
+    /// By Ctrl-C before its bound.
+    Early,
+}
+
+fn follow(recording: &mut Recording, files: &mut [TraceFile], command: &Record) -> Result<Stopped, Failure> {
+    let mut meter = Meter::new();
+    let is_bound = command.time.is_some() || command.bytes.is_some();
+    loop {
+        recording.rest();
+        recording.turn(files)?;
+        for file in &mut *files {
+            file.hand_over().context("could not write the trace")?;
+        }
+        let elapsed = recording.elapsed();
+        let moved = files.iter().map(TraceFile::moved).sum();
+        meter.show(elapsed, recording, files)?;
+        let is_over = |bound: Option<u64>, value: u64| bound.is_some_and(|bound| value >= bound);
+        if is_over(command.time.map(|time| time.0), elapsed.0) || is_over(command.bytes, moved) {
+            return Ok(Stopped::AsSaid);
+        }
+        if interrupt::asked() {
+            return Ok(if is_bound { Stopped::Early } else { Stopped::AsSaid });
+        }
+    }
+}
+
+fn finish(
+    files: Vec<TraceFile>,
+    paths: &[PathBuf],
+    counts: &RecordingCounts,
+) -> Result<Vec<Written>, Failure> {
+    let notes = || {
+        let left_out = (counts.ios.own_ios > 0).then(|| ("own_ios_left_out", counts.ios.own_ios.to_string()));
+        [("lost_events", counts.events_lost.to_string())].into_iter().chain(left_out).collect()
+    };
+    let written = files.into_iter().zip(paths).map(|(file, path)| {
+        let doing = || format!("could not write {}; what it holds so far can be read", path.display());
+        Ok(file.finish(notes()).with_context(doing)?)
+    });
+    // All are finished, whatever becomes of one.
+    written.collect::<Vec<Result<Written, Failure>>>().into_iter().collect()
+}
+
+fn document(
+    command: &Record,
+    drive: &RecordedDrive,
+    written: &Written,
+    counts: &RecordingCounts,
+    elapsed: Nanos,
+) -> Document {
+    let settings = [
+        ("out", Some(command.out.display().to_string())),
+        ("time", command.time.map(exact_duration)),
+        ("bytes", command.bytes.map(exact_size)),
+        ("buffer", command.buffer.map(exact_size)),
+    ];
+    let settings =
+        settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), toml::Value::from(value?))));
+    let plan = Plan {
+        schema: 1,
+        procedure: "record".into(),
+        target: Some(drive.identity.name.clone()),
+        seed: 0,
+        options: settings.collect(),
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let instrument =
+        Instrument { version, clock: Clock::Wall, engine: drive.identity.engine.clone(), calibration: None };
+    let findings = findings(&drive.name, written, counts, elapsed);
+    Document::new(plan, drive.identity.clone(), findings, instrument, counts.ios.own_bytes, elapsed)
+}

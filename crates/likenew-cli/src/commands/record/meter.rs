@@ -1,0 +1,57 @@
+//! The line that shows how a recording goes on.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use likenew_core::fault::Fault;
+use likenew_core::units::{Nanos, amount, rate};
+use likenew_real::tracefs::Recording;
+
+use super::trace_file::TraceFile;
+
+/// Drawn on standard error, and only where that is a terminal.
+pub(crate) struct Meter {
+    line: ProgressBar,
+    shown: Nanos,
+    moved: u64,
+}
+
+/// Looked after this often: asking the kernel what it lost costs a little.
+const REFRESH: Nanos = Nanos::from_secs(1);
+
+impl Meter {
+    pub(crate) fn new() -> Self {
+        let line = ProgressBar::new_spinner();
+        line.set_style(
+            ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid"),
+        );
+        Self { line, shown: Nanos::ZERO, moved: 0 }
+    }
+
+    /// Shows I/Os, speed since the last time, what was lost, and the size of the trace.
+    pub(crate) fn show(
+        &mut self,
+        now: Nanos,
+        recording: &Recording,
+        files: &[TraceFile],
+    ) -> Result<(), Fault> {
+        let span = now.since(self.shown);
+        if span < REFRESH || self.line.is_hidden() {
+            return Ok(());
+        }
+        let counts = recording.counts()?;
+        let moved: u64 = files.iter().map(TraceFile::moved).sum();
+        let speed = (moved - self.moved) as f64 / span.as_secs_f64();
+        let size: u64 = files.iter().map(TraceFile::bytes).sum();
+        let (ios, lost) = (counts.ios.ios, counts.events_lost);
+        let text = format!("{ios} I/Os  {}  {lost} records lost  {} of trace", rate(speed), amount(size));
+        self.line.set_message(text);
+        self.line.tick();
+        (self.shown, self.moved) = (now, moved);
+        Ok(())
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.line.finish_and_clear();
+    }
+}

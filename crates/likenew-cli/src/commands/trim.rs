@@ -1,0 +1,54 @@
+//! `likenew trim`.
+
+use likenew_core::plan::Plan;
+use likenew_core::units::amount;
+use likenew_procedures::trim::{HALF_STEP, TrimOptions};
+
+use crate::aim::Aim;
+use crate::arguments::Trim;
+use crate::exit::{Exit, Failure};
+use crate::measure::{ask, options};
+
+/// A folder gives so much for what TRIM is worth, where nothing else is said and there is so much room: it is written again and again.
+const SPACE_OF_FOLDER: u64 = 1 << 30;
+/// Of a larger simulated drive only so much is used, which takes a while to fill already.
+const SPACE_OF_DRIVE: u64 = 64 << 30;
+
+pub(crate) fn run(command: Trim) -> Result<Exit, Failure> {
+    // A file or a device is only looked at, which needs no right to write.
+    ask(&command.on, &command.how, false, |aim| plan(&command, aim))
+}
+
+fn plan(command: &Trim, aim: &Aim) -> Result<Plan, Failure> {
+    let worth = !command.no_worth && aim.is_writable();
+    let options = options(&TrimOptions {
+        size: command.size,
+        wait: command.wait,
+        probes: command.probes,
+        raw: !command.no_raw,
+        worth,
+        space: if worth { space(command, aim)? } else { None },
+        time: command.time,
+        depth: command.depth,
+        passes: command.passes,
+    });
+    Ok(command.on.plan_of("trim", options))
+}
+
+/// What was asked for; as usual otherwise. A simulated drive that is used as a whole needs no number.
+fn space(command: &Trim, aim: &Aim) -> Result<Option<u64>, Failure> {
+    let usable = aim.usable_bytes()?;
+    let (usual, step) = (if aim.is_folder() { SPACE_OF_FOLDER } else { SPACE_OF_DRIVE }, 2 * HALF_STEP);
+    // The file that is read back needs its room beside it.
+    let room = if aim.is_folder() { usable.saturating_sub(2 * command.size) } else { usable };
+    match command.space {
+        Some(space) => Ok(Some(space)),
+        None if !aim.is_folder() && usable <= usual => Ok(None),
+        None if room < step => Err(Failure::Usage(format!(
+            "{} are too little: twice --size and at least {} more are needed, or --no-worth",
+            amount(usable),
+            amount(step)
+        ))),
+        None => Ok(Some(usual.min(room - room % step))),
+    }
+}

@@ -1,0 +1,76 @@
+//! Layers as rows, and what was timed as pictures.
+
+use likenew_core::trim::Layer;
+use likenew_core::verdict::{Findings, Line, Row, Series, Shape};
+use serde::Serialize;
+
+use super::ladder::Ladder;
+use super::worth::Worth;
+use crate::rows::row;
+use crate::series::{axis, speed};
+
+#[derive(Serialize)]
+struct LayerRow<'a> {
+    layer: &'a str,
+    kind: &'a str,
+    passes: &'static str,
+    largest_discard_bytes: Option<u64>,
+    granularity_bytes: Option<u64>,
+    evidence: &'a str,
+    remedy: Option<&'a str>,
+}
+
+/// A layer as a row.
+pub(super) fn layer_row(layer: &Layer) -> Row {
+    row(LayerRow {
+        layer: &layer.name,
+        kind: &layer.kind,
+        passes: match layer.passes {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "does not say",
+        },
+        largest_discard_bytes: layer.discard_max_bytes,
+        granularity_bytes: layer.granularity_bytes,
+        evidence: &layer.evidence,
+        remedy: layer.remedy.as_deref(),
+    })
+}
+
+/// The shares of reads at which their latencies are drawn, in percent.
+const SHARES: [usize; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99];
+
+/// Draws what there is to see.
+pub(super) fn draw(findings: &mut Findings, ladder: &Ladder<'_>, worth: Option<&Worth<'_>>) {
+    let lines: Vec<Line> = [("without TRIM", false), ("with TRIM", true)]
+        .into_iter()
+        .filter_map(|(name, trimmed)| {
+            let speeds = worth?.speeds(trimmed);
+            let points = speeds.into_iter().enumerate().map(|(index, speed)| [index as f64 + 1.0, speed]);
+            let points: Vec<[f64; 2]> = points.collect();
+            (!points.is_empty()).then(|| Line::new(name, points))
+        })
+        .collect();
+    if !lines.is_empty() {
+        let title = "What is TRIM worth to random writes?";
+        findings.series.insert(
+            "worth".to_owned(),
+            Series::new(title, Shape::Line, axis("pass", ""), speed()).lines(lines),
+        );
+    }
+    let Some(Ok(seen)) = ladder.read_back else { return };
+    if seen.probes_kept_ns.is_empty() {
+        return;
+    }
+    let quantiles = |name: &str, ns: &[u64]| {
+        let mut sorted = ns.to_vec();
+        sorted.sort_unstable();
+        let at = |share: usize| sorted[(share * (sorted.len() - 1)) / 100] as f64;
+        Line::new(name, SHARES.iter().map(|share| [*share as f64, at(*share)]).collect())
+    };
+    let lines = [quantiles("kept", &seen.probes_kept_ns), quantiles("given up", &seen.probes_released_ns)];
+    let title = "How long does a read take where something is kept, and where it was given up?";
+    let picture =
+        Series::new(title, Shape::Line, axis("share of the reads", "%"), axis("latency", "ns")).lines(lines);
+    findings.series.insert("probes".to_owned(), picture);
+}

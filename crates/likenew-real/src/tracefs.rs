@@ -1,0 +1,31 @@
+//! What a drive gets from all programs, as the kernel's block tracepoints show it: no tools, no modules, no eBPF.
+//!
+//! A [`Recording`] has a tracing instance of its own, filtered in the kernel to the recorded drives, and reads the raw pages
+//! of its buffers. It pairs each request that left for a drive with its end, and hands out I/Os in the order in which they
+//! left. It changes no drive and nobody else's tracing, remembers no contents, and takes memory within fixed bounds: what does
+//! not fit is counted as lost, and said.
+//!
+//! The names of events and files are the kernel's (Documentation/trace/ftrace.rst, include/trace/events/block.h).
+
+mod applications;
+mod event;
+mod format;
+mod instance;
+mod page;
+mod pairing;
+mod processor;
+mod recorded_drive;
+mod recording;
+mod root;
+mod write_out;
+
+pub use instance::remove_all;
+pub use pairing::PairCounts;
+pub use recorded_drive::RecordedDrive;
+pub use recording::{Recording, RecordingCounts, this_thread};
+pub use write_out::{WriteOut, step_back};
+
+/// The kernel's version, where /proc says it.
+pub fn kernel() -> Option<String> {
+    Some(std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
+}

@@ -1,0 +1,196 @@
+//! An instance of the kernel's tracing of our own, so that nobody else's tracing is touched; removed on every way out.
+//!
+//! A process that is killed leaves its instance behind. Each holds a lock on its own, which the system releases when the
+//! process ends, however it ends: so the next one knows which are left over, and removes them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use likenew_core::fault::Fault;
+use likenew_core::units::Nanos;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+
+use super::root::{TracefsRoot, in_tracefs};
+use crate::clock::Monotonic;
+use crate::scratch::lock;
+
+const PREFIX: &str = "likenew-";
+
+/// An instance. Dropping it removes it.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    held: Arc<Held>,
+}
+
+/// Every instance of this process, for ways out on which nothing is dropped.
+static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
+
+/// Instances that this process has made.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+#[derive(Debug)]
+struct Held {
+    path: PathBuf,
+    /// The raw buffers of all processors. An instance can not be removed while they are open.
+    pipes: Mutex<Vec<File>>,
+    _lock: File,
+    /// Last: a mount of our own has to outlive its instance.
+    _root: TracefsRoot,
+}
+
+impl Instance {
+    /// Makes an instance that records nothing yet.
+    ///
+    /// # Errors
+    /// No rights, no tracefs, or the system refuses.
+    pub(crate) fn create(root: TracefsRoot) -> Result<Self, Fault> {
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = root.instances().join(format!("{PREFIX}{}-{number}", std::process::id()));
+        let make = || {
+            fs::create_dir(&path)?;
+            let directory = File::open(&path)?;
+            flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
+            io::Result::Ok(directory)
+        };
+        let held = make().map_err(|error| in_tracefs("make a tracing instance of our own", error))?;
+        let held = Arc::new(Held { path, pipes: Mutex::default(), _lock: held, _root: root });
+        lock(&HELD).push(Arc::downgrade(&held));
+        Ok(Self { held })
+    }
+
+    /// Writes a setting.
+    ///
+    /// # Errors
+    /// There is no such setting, or it does not take this.
+    pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), Fault> {
+        put(&self.held.path.join(name), value)
+            .map_err(|error| in_tracefs(&format!("set {name} of a tracing instance to {value}"), error))
+    }
+
+    /// Reads a file of it.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub(crate) fn read(&self, name: &str) -> Result<String, Fault> {
+        get(&self.held.path.join(name))
+            .map_err(|error| in_tracefs(&format!("read {name} of a tracing instance"), error))
+    }
+
+    /// Opens the raw buffers of all processors, to be read without waiting. Returns their numbers.
+    ///
+    /// # Errors
+    /// One can not be opened.
+    pub(crate) fn open_pipes(&self) -> Result<Vec<u32>, Fault> {
+        let wrong = |error| in_tracefs("open the buffers of a tracing instance", error);
+        let mut cpus: Vec<u32> = fs::read_dir(self.held.path.join("per_cpu"))
+            .map_err(wrong)?
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
+            .collect();
+        cpus.sort_unstable();
+        let mut pipes = lock(&self.held.pipes);
+        for cpu in &cpus {
+            let path = self.held.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+            let flags = OFlags::NONBLOCK.bits().cast_signed();
+            pipes.push(OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(wrong)?);
+        }
+        Ok(cpus)
+    }
+
+    /// The opened buffers. They are gone once somebody has asked all instances to be removed.
+    pub(crate) fn pipes(&self) -> Pipes<'_> {
+        Pipes(lock(&self.held.pipes))
+    }
+
+    /// Names of instances that killed recorders have left; they are removed.
+    pub(crate) fn remove_leftovers(root: &TracefsRoot) -> Vec<String> {
+        let entries = fs::read_dir(root.instances()).into_iter().flatten().flatten();
+        let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+        ours.filter(|entry| is_leftover(&entry.path()) && remove(&entry.path()).is_ok())
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
+/// The raw buffers, held for a while.
+pub(crate) struct Pipes<'a>(MutexGuard<'a, Vec<File>>);
+
+impl Pipes<'_> {
+    /// Reads one page of the records of a processor, by its place in the list; nothing when there are none now.
+    pub(crate) fn read(&mut self, index: usize, page: &mut [u8]) -> io::Result<usize> {
+        let Some(pipe) = self.0.get_mut(index) else { return Ok(0) };
+        match pipe.read(page) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                Ok(0)
+            }
+            read => read,
+        }
+    }
+}
+
+/// Removes the instances of this process, from whatever thread.
+pub fn remove_all() {
+    let held: Vec<_> = std::mem::take(&mut *lock(&HELD));
+    for held in held.iter().filter_map(Weak::upgrade) {
+        held.remove();
+    }
+}
+
+impl Held {
+    fn remove(&self) {
+        lock(&self.pipes).clear();
+        // A file of it may be open for a moment: in a child that another thread has just made, or while it is read.
+        let clock = Monotonic::start();
+        for _ in 0..100 {
+            match remove(&self.path) {
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
+                    clock.rest(clock.now() + Nanos::from_millis(5));
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn is_leftover(path: &Path) -> bool {
+    let Ok(directory) = File::open(path) else { return false };
+    flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Stops an instance and removes it.
+fn remove(path: &Path) -> io::Result<()> {
+    // Where one of them can not be written, removing fails or stops it as well.
+    let _ = put(&path.join("tracing_on"), "0");
+    let _ = put(&path.join("events/enable"), "0");
+    fs::remove_dir(path)
+}
+
+/// Longer than any file of an instance but its traces.
+const FILE_BYTES: usize = 64 << 10;
+
+/// Reads a file in large pieces: some files of tracefs have an end after whatever was read first.
+fn get(path: &Path) -> io::Result<String> {
+    let (mut file, mut text, mut length) = (File::open(path)?, vec![0; FILE_BYTES], 0);
+    while length < text.len() {
+        match file.read(&mut text[length..])? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    text.truncate(length);
+    String::from_utf8(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+fn put(path: &Path, value: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
+}

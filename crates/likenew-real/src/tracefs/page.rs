@@ -1,0 +1,262 @@
+//! A page of the kernel's trace buffer: when its first record was made, how much of it is used, what was lost before it, and
+//! the records.
+//!
+//! The form is that of the kernel's ring buffer (include/linux/ring_buffer.h and Documentation/trace/ring-buffer-design):
+//! each record has a header of 32 bits, of which five say its length or kind and 27 the time since the one before.
+
+use super::format::{Field, Fields};
+
+/// Where a page holds what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageLayout {
+    timestamp: Field,
+    commit: Field,
+    data: Field,
+}
+
+/// Bits of `commit` that count the bytes in use; the highest say what was lost.
+const COMMIT_LENGTH: u64 = (1 << 27) - 1;
+const COMMIT_MISSED: u64 = 1 << 31;
+
+impl PageLayout {
+    /// Reads `events/header_page`.
+    ///
+    /// # Errors
+    /// A sentence that names what is missing.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let fields = Fields::parse(text);
+        let field = |name| fields.get(name);
+        Ok(Self { timestamp: field("timestamp")?, commit: field("commit")?, data: field("data")? })
+    }
+
+    /// Bytes of a page.
+    pub(crate) fn page_bytes(&self) -> usize {
+        self.data.offset.saturating_add(self.data.size)
+    }
+
+    /// The records of a page; none where it is too short to be one.
+    pub(crate) fn records<'a>(&self, page: &'a [u8]) -> Option<Records<'a>> {
+        let at = self.timestamp.number(page)?;
+        let commit = self.commit.number(page)?;
+        let data = page.get(self.data.offset..)?;
+        let length = (commit & COMMIT_LENGTH) as usize;
+        let is_whole = length <= data.len();
+        let rest = &data[..length.min(data.len())];
+        Some(Records { rest, at, lost_before: commit & COMMIT_MISSED != 0, is_whole })
+    }
+}
+
+/// The records of a page, one after the other. Stops at the first that makes no sense.
+#[derive(Debug)]
+pub(crate) struct Records<'a> {
+    rest: &'a [u8],
+    at: u64,
+    /// Whether records of this processor were lost before this page.
+    pub(crate) lost_before: bool,
+    is_whole: bool,
+}
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    /// When it was made, on the clock of the buffer, in nanoseconds.
+    pub(crate) at: u64,
+    /// As its event's format says.
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Kinds of records beside those with data, by the five bits of the header.
+const PADDING: u32 = 29;
+const TIME_EXTEND: u32 = 30;
+const TIME_STAMP: u32 = 31;
+/// A time stamp has so many bits; those above are as before.
+const STAMP_BITS: u32 = 59;
+const DELTA_BITS: u32 = 27;
+const WORD: usize = 4;
+
+impl<'a> Records<'a> {
+    /// Whether everything so far made sense.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// When the page begins, or the last record that was read.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    fn word(&self, index: usize) -> Option<u32> {
+        let bytes = self.rest.get(index * WORD..)?.get(..WORD)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+    }
+
+    /// Takes `head` and then `length` bytes off the front; the latter are the answer.
+    fn take(&mut self, head: usize, length: usize) -> Option<&'a [u8]> {
+        let body = self.rest.get(head..)?;
+        let taken = body.get(..length)?;
+        self.rest = &body[length..];
+        Some(taken)
+    }
+
+    /// Reads one header and what belongs to it: a record, or none for what only moves the clock or fills up.
+    fn step(&mut self) -> Option<Option<Record<'a>>> {
+        let (kind, delta) = split(self.word(0)?);
+        match kind {
+            PADDING if delta == 0 => self.rest = &[],
+            PADDING => {
+                // A record that was taken back keeps its place and its time.
+                let length = self.word(1)? as usize;
+                self.take(WORD, length.max(WORD))?;
+                self.at = self.at.wrapping_add(delta);
+            }
+            TIME_EXTEND => {
+                let high = u64::from(self.word(1)?);
+                self.take(2 * WORD, 0)?;
+                self.at = self.at.wrapping_add((high << DELTA_BITS) + delta);
+            }
+            TIME_STAMP => {
+                let high = u64::from(self.word(1)?);
+                self.take(2 * WORD, 0)?;
+                let above = self.at >> STAMP_BITS << STAMP_BITS;
+                self.at = above | (((high << DELTA_BITS) + delta) & ((1 << STAMP_BITS) - 1));
+            }
+            kind => {
+                let bytes = match kind {
+                    // A long record says its length in a word of its own, which is counted.
+                    0 => {
+                        let length = (self.word(1)? as usize).checked_sub(WORD)?;
+                        self.take(2 * WORD, length.next_multiple_of(WORD))?
+                    }
+                    words => self.take(WORD, words as usize * WORD)?,
+                };
+                self.at = self.at.wrapping_add(delta);
+                return Some(Some(Record { at: self.at, bytes }));
+            }
+        }
+        Some(None)
+    }
+}
+
+/// Five bits of kind and 27 of time, in the order in which the machine lays out bits.
+fn split(header: u32) -> (u32, u64) {
+    if cfg!(target_endian = "little") {
+        (header & 0x1f, u64::from(header >> 5))
+    } else {
+        (header >> DELTA_BITS, u64::from(header & ((1 << DELTA_BITS) - 1)))
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Record<'a>;
+
+    fn next(&mut self) -> Option<Record<'a>> {
+        while !self.rest.is_empty() {
+            match self.step() {
+                Some(Some(record)) => return Some(record),
+                Some(None) => {}
+                None => {
+                    self.is_whole = false;
+                    self.rest = &[];
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HEADER: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
+\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;
+\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;
+\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;
+";
+
+    fn layout() -> PageLayout {
+        PageLayout::parse(HEADER).unwrap()
+    }
+
+    fn header(kind: u32, delta: u32) -> [u8; 4] {
+        if cfg!(target_endian = "little") {
+            (kind | delta << 5).to_ne_bytes()
+        } else {
+            (kind << 27 | delta).to_ne_bytes()
+        }
+    }
+
+    /// A page as the kernel makes it.
+    fn page(at: u64, flags: u64, data: &[u8]) -> Vec<u8> {
+        let mut page = Vec::new();
+        page.extend(at.to_ne_bytes());
+        page.extend((data.len() as u64 | flags).to_ne_bytes());
+        page.extend(data);
+        page.resize(4096, 0xaa);
+        page
+    }
+
+    #[test]
+    fn every_kind_of_record_is_understood() {
+        let mut data = Vec::new();
+        data.extend(header(2, 10));
+        data.extend([1; 8]);
+        data.extend(header(TIME_EXTEND, 5));
+        data.extend(1u32.to_ne_bytes());
+        data.extend(header(0, 1));
+        data.extend(126u32.to_ne_bytes());
+        data.extend([2; 124]);
+        // Taken back: a header, the length of what follows, and that.
+        data.extend(header(PADDING, 7));
+        data.extend(8u32.to_ne_bytes());
+        data.extend([9; 4]);
+        data.extend(header(TIME_STAMP, 3));
+        data.extend(2u32.to_ne_bytes());
+        data.extend(header(1, 0));
+        data.extend([3; 4]);
+        data.extend(header(PADDING, 0));
+        data.extend([4; 4]);
+        let page = page(1000, 0, &data);
+        let mut records = layout().records(&page).unwrap();
+        let found: Vec<(u64, usize, u8)> =
+            records.by_ref().map(|record| (record.at, record.bytes.len(), record.bytes[0])).collect();
+        assert_eq!(found, [(1010, 8, 1), (1016 + (1 << 27), 124, 2), ((2 << 27) + 3, 4, 3)]);
+        assert!(records.is_whole() && !records.lost_before);
+    }
+
+    #[test]
+    fn what_was_lost_is_said() {
+        let page = page(5, COMMIT_MISSED, &[]);
+        let mut records = layout().records(&page).unwrap();
+        assert!(records.lost_before);
+        assert_eq!((records.next(), records.is_whole(), records.at()), (None, true, 5));
+    }
+
+    #[test]
+    fn a_record_that_leaves_its_page_ends_it() {
+        let mut data = Vec::new();
+        data.extend(header(1, 0));
+        data.extend([1; 4]);
+        data.extend(header(28, 0));
+        let page = page(0, 0, &data);
+        let mut records = layout().records(&page).unwrap();
+        assert_eq!(records.by_ref().count(), 1);
+        assert!(!records.is_whole());
+    }
+
+    proptest! {
+        #[test]
+        fn nonsense_never_panics(page in prop::collection::vec(any::<u8>(), 0..5000), length in any::<u16>()) {
+            let mut page = page;
+            // Most lengths would be refused at once: this one leads on into the records.
+            if let Some(commit) = page.get_mut(8..16) {
+                commit.copy_from_slice(&u64::from(length % 5000).to_ne_bytes());
+            }
+            if let Some(records) = layout().records(&page) {
+                prop_assert!(records.map(|record| record.bytes.len()).sum::<usize>() <= page.len());
+            }
+        }
+    }
+}

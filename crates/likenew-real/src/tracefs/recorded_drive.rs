@@ -1,0 +1,238 @@
+//! What is recorded for a target: the disks below it that take requests, or parts of them.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::fault::Fault;
+
+use crate::block::BlockDevice;
+use crate::fault::not_possible;
+use crate::identify::About;
+use crate::mounts::{DeviceNumber, Mount};
+
+/// A disk, or a partition of one, whose I/Os are recorded with its own addresses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedDrive {
+    /// The kernel's name: `sda`, `nvme0n1p2`.
+    pub name: String,
+    /// How a report introduces it: named as the target was typed.
+    pub identity: Identity,
+    /// The disk as records number it.
+    pub(crate) device: u32,
+    /// First sector on the disk.
+    pub(crate) first_sector: u64,
+    /// How many, where it is a partition: a disk takes everything that goes to it.
+    pub(crate) sectors: Option<u64>,
+}
+
+impl RecordedDrive {
+    /// The drives below a target: a block device, a partition, or a folder or file, which stands for what its file system
+    /// lies on. What is made of several drives is taken apart, since only drives take requests.
+    ///
+    /// # Errors
+    /// There is none, or its I/Os can not be seen; the text says why.
+    pub fn below(target: &Path) -> Result<Vec<Self>, Fault> {
+        let (kind, devices) = devices(target)?;
+        let mut leaves = Vec::new();
+        for device in &devices {
+            descend(device, &mut leaves, 0);
+        }
+        if leaves.is_empty() {
+            return Err(no_drive(target, "the devices below it are hidden from here"));
+        }
+        let several = leaves.len() > 1 || leaves[0].folder() != devices[0].folder();
+        leaves.iter().map(|leaf| Self::of(leaf, target, kind, several.then(|| devices[0].name()))).collect()
+    }
+
+    /// Whether both get I/Os of the same disk.
+    pub fn shares_disk_with(&self, other: &Self) -> bool {
+        self.device == other.device
+    }
+
+    /// Whether a sector of the disk is one of its own. A flush, which has no place, goes to the whole disk.
+    pub(crate) fn holds(&self, device: u32, sector: u64, is_flush: bool) -> bool {
+        let inside = |sectors| is_flush || (self.first_sector..self.first_sector + sectors).contains(&sector);
+        self.device == device && self.sectors.is_none_or(inside)
+    }
+
+    /// What the kernel is told to record, in the language of its filters.
+    pub(crate) fn filter(&self) -> String {
+        let (device, first) = (self.device, self.first_sector);
+        match self.sectors {
+            None => format!("dev == {device}"),
+            Some(sectors) => {
+                let end = first + sectors;
+                format!("(dev == {device} && (nr_sector == 0 || (sector >= {first} && sector < {end})))")
+            }
+        }
+    }
+
+    fn of(leaf: &BlockDevice, target: &Path, kind: Kind, above: Option<String>) -> Result<Self, Fault> {
+        let (name, disk) = (leaf.name(), leaf.disk());
+        let number = |device: &BlockDevice, attribute: &str| {
+            let text = device.attribute(attribute);
+            text.and_then(|text| text.parse::<u64>().ok()).ok_or_else(|| {
+                Fault::Unsuitable(format!("the system does not say the {attribute} of {}", device.name()))
+            })
+        };
+        if !disk.folder().join("mq").exists() {
+            return Err(no_drive(
+                target,
+                &format!("{} takes no requests that the kernel's tracing shows", disk.name()),
+            ));
+        }
+        let at = disk.attribute("dev").and_then(|text| DeviceNumber::parse(&text));
+        let at = at.ok_or_else(|| Fault::Unsuitable(format!("the system gives {name} no number")))?;
+        let sectors = number(leaf, "size")?;
+        let first_sector = if leaf.is_partition() { number(leaf, "start")? } else { 0 };
+        let own = leaf.attribute("dev").and_then(|text| DeviceNumber::parse(&text)).unwrap_or(at);
+        let mut about = About::of_device(own);
+        if let Some(above) = above {
+            about.facts.push(("below".to_owned(), above));
+            about.caveats.push(format!(
+                "{} lies on {name} with something between, such as LVM, RAID or encryption: these are the drive's own \
+                 addresses, and what the layer between adds is among its I/Os",
+                target.display()
+            ));
+        }
+        if leaf.is_partition() {
+            about.caveats.push(format!(
+                "only {name} was recorded; what other parts of {} do at the same time slows it down unseen, but for \
+                 flushes, which are the whole drive's",
+                disk.name()
+            ));
+        }
+        let block_bytes = disk.attribute("queue/logical_block_size").and_then(|text| text.parse().ok());
+        let identity = Identity {
+            name: target.display().to_string(),
+            kind,
+            model: about.model,
+            engine: "tracefs".into(),
+            capacity_bytes: sectors.saturating_mul(512),
+            block_bytes: block_bytes.unwrap_or(512),
+            facts: about.facts,
+            caveats: about.caveats,
+            accounting: None,
+        };
+        let device = at.major << 20 | at.minor;
+        let sectors = leaf.is_partition().then_some(sectors);
+        Ok(Self { name, identity, device, first_sector, sectors })
+    }
+}
+
+/// The devices that a target names, or that its file system lies on.
+fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), Fault> {
+    let metadata = fs::metadata(target).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+        Some(errno) => not_possible("look at", target, errno),
+        None => Fault::system(format!("look at {}", target.display()))(error),
+    })?;
+    if metadata.file_type().is_block_device() {
+        let device = DeviceNumber::at(target).and_then(BlockDevice::numbered);
+        let device = device.ok_or_else(|| no_drive(target, "/sys does not list it"))?;
+        return Ok((Kind::Device, vec![device]));
+    }
+    if !metadata.is_dir() && !metadata.is_file() {
+        return Err(no_drive(target, "it is neither a block device nor a folder"));
+    }
+    let kind = if metadata.is_dir() { Kind::Folder } else { Kind::File };
+    let file = fs::File::open(target).map_err(Fault::system(format!("open {}", target.display())))?;
+    let mount = Mount::of(file)
+        .ok_or_else(|| no_drive(target, "the system does not say where it is mounted from"))?;
+    let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
+    let device = BlockDevice::numbered(mount.device).or_else(by_source);
+    let device = device.ok_or_else(|| {
+        no_drive(
+            target,
+            &format!("its file system ({}) lies on no block device that can be seen from here", mount.kind),
+        )
+    })?;
+    Ok((kind, siblings(&device).unwrap_or_else(|| vec![device])))
+}
+
+/// All devices of a btrfs file system that lies on this one.
+fn siblings(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
+    let file_systems = fs::read_dir("/sys/fs/btrfs").ok()?.flatten();
+    let mut lists = file_systems.map(|entry| entry.path().join("devices"));
+    let list = lists.find(|list| list.join(device.name()).exists())?;
+    let entries = fs::read_dir(list).ok()?.flatten();
+    let number =
+        |entry: fs::DirEntry| DeviceNumber::parse(&fs::read_to_string(entry.path().join("dev")).ok()?);
+    Some(entries.filter_map(number).filter_map(BlockDevice::numbered).collect())
+}
+
+/// More layers than anybody builds.
+const LAYERS_MOST: u32 = 16;
+
+/// Follows a device down to what it is built on.
+fn descend(device: &BlockDevice, leaves: &mut Vec<BlockDevice>, layer: u32) {
+    let slaves = device.disk().slave_devices();
+    if slaves.is_empty() || layer >= LAYERS_MOST {
+        if !leaves.iter().any(|known| known.folder() == device.folder()) {
+            leaves.push(device.clone());
+        }
+        return;
+    }
+    for slave in slaves {
+        descend(&slave, leaves, layer + 1);
+    }
+}
+
+fn no_drive(target: &Path, why: &str) -> Fault {
+    Fault::Unsuitable(format!(
+        "{} leads to no drive whose I/Os can be recorded: {why}; give a block device such as /dev/sda, or a folder of a file \
+         system that lies on one",
+        target.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive(first_sector: u64, sectors: Option<u64>) -> RecordedDrive {
+        let identity = Identity {
+            name: String::new(),
+            kind: Kind::Device,
+            model: None,
+            engine: String::new(),
+            capacity_bytes: 0,
+            block_bytes: 512,
+            facts: Vec::new(),
+            caveats: Vec::new(),
+            accounting: None,
+        };
+        RecordedDrive { name: "sda1".into(), identity, device: 8 << 20, first_sector, sectors }
+    }
+
+    #[test]
+    fn a_partition_holds_its_own_sectors_and_every_flush() {
+        let partition = drive(2048, Some(100));
+        for (device, sector, is_flush, holds) in [
+            (8 << 20, 2048, false, true),
+            (8 << 20, 2147, false, true),
+            (8 << 20, 2148, false, false),
+            (8 << 20, 2047, false, false),
+            (8 << 20, 0, true, true),
+            (7 << 20, 2048, false, false),
+        ] {
+            assert_eq!(partition.holds(device, sector, is_flush), holds, "{sector}");
+        }
+        assert!(drive(0, None).holds(8 << 20, u64::MAX, false));
+        assert_eq!(
+            partition.filter(),
+            "(dev == 8388608 && (nr_sector == 0 || (sector >= 2048 && sector < 2148)))"
+        );
+    }
+
+    #[test]
+    fn what_lies_on_no_drive_is_said() {
+        for target in ["/proc", "/dev/null", "/dev/shm"] {
+            let said = RecordedDrive::below(Path::new(target)).unwrap_err().to_string();
+            assert!(said.starts_with(target) && said.contains("leads to no drive"), "{said}");
+        }
+        let said = RecordedDrive::below(Path::new("/nowhere")).unwrap_err().to_string();
+        assert!(said.contains("does not exist"), "{said}");
+    }
+}

@@ -1,0 +1,123 @@
+//! The kernel's tracing file system: where it is mounted, or a mount of our own that nobody else sees.
+
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use likenew_core::fault::Fault;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+
+use crate::mounts;
+
+/// A way to tracefs.
+#[derive(Debug)]
+pub(crate) struct TracefsRoot {
+    path: PathBuf,
+    /// A mount that is attached nowhere: it goes with its last descriptor, however this process ends.
+    _mount: Option<OwnedFd>,
+}
+
+impl TracefsRoot {
+    /// Takes the one that is mounted, or mounts one.
+    ///
+    /// # Errors
+    /// A refusal that says what is missing and what to do.
+    pub(crate) fn find() -> Result<Self, Fault> {
+        let usable =
+            |path: &Path| accessat(CWD, path.join(INSTANCES), Access::WRITE_OK, AtFlags::empty()).is_ok();
+        let mounted = mounts::all().into_iter().filter(|mount| mount.kind == "tracefs");
+        let mut paths = mounted.map(|mount| PathBuf::from(mount.point));
+        if let Some(path) = paths.find(|path| usable(path)) {
+            return Ok(Self { path, _mount: None });
+        }
+        let mount = mount().map_err(refused)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+        if !usable(&path) {
+            return Err(Fault::Refused(format!(
+                "the kernel's tracing file system can not be written here, so nothing can be recorded: {REMEDY}"
+            )));
+        }
+        Ok(Self { path, _mount: Some(mount) })
+    }
+
+    /// Where instances are made.
+    pub(crate) fn instances(&self) -> PathBuf {
+        self.path.join(INSTANCES)
+    }
+}
+
+const INSTANCES: &str = "instances";
+
+const REMEDY: &str =
+    "run as root on the machine itself (sudo likenew record …); in a container, record on its host";
+
+fn mount() -> Result<OwnedFd, Errno> {
+    let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&context)?;
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+}
+
+/// Why there is no way to tracefs, in words.
+fn refused(errno: Errno) -> Fault {
+    match errno {
+        Errno::NODEV => Fault::Unsuitable(
+            "this kernel was built without tracing (CONFIG_FTRACE), so block I/O can not be recorded here".into(),
+        ),
+        Errno::NOSYS => Fault::Unsuitable(
+            "the kernel's tracing file system is not mounted; mount it with: mount -t tracefs tracefs /sys/kernel/tracing"
+                .into(),
+        ),
+        _ if is_locked_down() => Fault::Refused(LOCKED_DOWN.into()),
+        Errno::PERM | Errno::ACCESS => Fault::Refused(format!(
+            "recording what all programs do to a drive takes the rights of root (CAP_SYS_ADMIN), which are missing here: {REMEDY}"
+        )),
+        errno => Fault::system("mount the kernel's tracing file system")(errno.into()),
+    }
+}
+
+const LOCKED_DOWN: &str = "the kernel is locked down to confidentiality, where it shows its traces to nobody, root included; \
+                           Secure Boot or the boot option lockdown= has set that (see /sys/kernel/security/lockdown)";
+
+/// Whether the kernel refuses tracing as a matter of policy.
+fn is_locked_down() -> bool {
+    let text = std::fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+    text.contains("[confidentiality]")
+}
+
+/// What a failure to open, read or write in tracefs means.
+pub(crate) fn in_tracefs(doing: &str, error: std::io::Error) -> Fault {
+    match Errno::from_io_error(&error) {
+        Some(Errno::PERM | Errno::ACCESS) if is_locked_down() => Fault::Refused(LOCKED_DOWN.into()),
+        Some(Errno::PERM | Errno::ACCESS) => Fault::Refused(format!("could not {doing}: {error}; {REMEDY}")),
+        _ => Fault::system(doing)(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        for (errno, words) in
+            [(Errno::PERM, "sudo"), (Errno::NODEV, "CONFIG_FTRACE"), (Errno::NOSYS, "mount -t tracefs")]
+        {
+            let said = refused(errno).to_string();
+            assert!(said.contains(words), "{said}");
+        }
+        assert!(refused(Errno::NOMEM).to_string().starts_with("could not mount"));
+    }
+
+    #[test]
+    fn a_mount_of_our_own_is_attached_nowhere() {
+        let before = mounts::all().len();
+        match mount() {
+            Ok(fd) => {
+                assert!(Path::new(&format!("/proc/self/fd/{}/events/block", fd.as_raw_fd())).exists());
+                assert_eq!(mounts::all().len(), before);
+            }
+            Err(errno) => eprintln!("SKIPPED: no tracefs here: {errno}"),
+        }
+    }
+}

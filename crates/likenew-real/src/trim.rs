@@ -1,0 +1,169 @@
+//! TRIM on a real drive: the layers on its way, what the drive claims, and what becomes of blocks that a file of ours gave up.
+//!
+//! Raw reads touch only blocks that a file of ours holds, or has held and that the file system says nobody has taken since. TRIM
+//! is asked for only over the range that our own file has freed.
+
+#[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
+mod claims;
+mod counters;
+#[allow(unsafe_code, reason = "a file tells its blocks by an ioctl only")]
+mod extents;
+#[allow(unsafe_code, reason = "a file system is asked for TRIM by an ioctl only")]
+mod fitrim;
+#[allow(unsafe_code, reason = "a file system tells its free blocks by an ioctl only")]
+mod free_space;
+mod layers;
+mod own_file;
+mod raw;
+mod read_back;
+mod send;
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use likenew_core::look::{Look, Seen};
+
+use crate::block::BlockDevice;
+use crate::mounts::{DeviceNumber, Mount};
+
+pub(crate) use claims::disk_claims;
+pub(crate) use extents::{Extent, extents};
+pub(crate) use layers::{device_path, mount_path, stack};
+pub(crate) use read_back::read_back;
+pub(crate) use send::Sender;
+
+/// Where a folder or file lies.
+pub(crate) struct Ground {
+    pub(crate) mount: Mount,
+    /// The block device that its file system is on, or one of them.
+    pub(crate) device: Option<BlockDevice>,
+}
+
+impl Ground {
+    /// Of what holds an open file or folder.
+    pub(crate) fn of(fd: impl AsFd) -> Option<Self> {
+        let mount = Mount::of(fd)?;
+        // A file system of several devices has a number of its own; its source is then one of them.
+        let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
+        let device = BlockDevice::numbered(mount.device).or_else(by_source);
+        Some(Self { mount, device })
+    }
+
+    /// Why its files' blocks can not be followed to a device, if they can not: a sentence without a full stop.
+    pub(crate) fn unsuitable(&self) -> Option<String> {
+        let sentence = match &*self.mount.kind {
+            "ext4" | "xfs" if self.option("rtdev") => {
+                "files of an xfs with a realtime device may lie on either of two devices"
+            }
+            "ext4" | "xfs" if self.device.is_none() => {
+                "the device below the file system is not listed in /sys"
+            }
+            "ext4" | "xfs" => return None,
+            "btrfs" | "bcachefs" => {
+                "this file system's addresses are its own and those of no single device: for btrfs, compare the discard counters of \
+                 /sys/block/*/stat before and after fstrim, or make an ext4 or xfs on a free partition and test there"
+            }
+            "zfs" => {
+                "ZFS does not say where a file lies: zpool status -t and zpool iostat -r show TRIM as it is sent"
+            }
+            "overlay" | "aufs" => {
+                "this is a layered file system, as containers have it: give a folder of the file system below it"
+            }
+            "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => {
+                "this is memory, with no flash below it: give a folder on a drive"
+            }
+            "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "ceph" | "afs" | "lustre" | "virtiofs"
+            | "glusterfs" | "vboxsf" => {
+                "this folder lives on another machine or a host: run likenew trim there"
+            }
+            kind if kind.starts_with("fuse") => {
+                "this file system is served by a program (FUSE), which alone knows its blocks: give a folder of the file system below it"
+            }
+            kind => {
+                return Some(format!(
+                    "files are followed to their blocks on ext4 and xfs alone, and this is {kind}"
+                ));
+            }
+        };
+        Some(sentence.to_owned())
+    }
+
+    /// Whether the file system sends TRIM by itself as soon as blocks are freed.
+    pub(crate) fn at_once(&self) -> bool {
+        self.option("discard")
+    }
+
+    fn option(&self, name: &str) -> bool {
+        let is_it = |option: &str| {
+            option == name || option.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+        };
+        self.mount.options.split(',').any(is_it)
+    }
+}
+
+/// Answers looks that need no file of our own, about what holds `fd`: a folder, a file, or a device.
+pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
+    let unknown = |why: &str| Seen::Unknown(why.to_owned());
+    let stat = rustix::fs::fstat(&fd);
+    let device = stat.ok().filter(|stat| {
+        rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::BlockDevice
+    });
+    let device = device.map(|stat| BlockDevice::numbered(DeviceNumber::of(stat.st_rdev)));
+    let ground = if device.is_none() { Ground::of(&fd) } else { None };
+    match (look, device, ground) {
+        (Look::TrimPath, Some(Some(device)), _) => Seen::TrimPath(device_path(&device)),
+        (Look::TrimPath, None, Some(ground)) => Seen::TrimPath(mount_path(&ground)),
+        (Look::TrimClaims, Some(Some(device)), _) => disk_claims(&stack(&device)),
+        (Look::TrimClaims, None, Some(Ground { device: Some(device), .. })) => disk_claims(&stack(&device)),
+        (Look::TrimPath | Look::TrimClaims, Some(None), _) => unknown("the device is not listed in /sys"),
+        (Look::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
+        (Look::TrimClaims, None, _) => unknown("no device is known below this file system"),
+        (Look::TrimReadBack(_) | Look::Release { .. }, ..) => {
+            unknown("it may only be read, and giving something up changes what it holds: give a folder on it")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ground(kind: &str, options: &str, device: bool) -> Ground {
+        let mount = Mount {
+            id: 1,
+            device: DeviceNumber { major: 0, minor: 0 },
+            point: "/mnt".into(),
+            kind: kind.into(),
+            source: "/dev/x".into(),
+            options: options.into(),
+        };
+        Ground { mount, device: device.then(|| BlockDevice::at("/nowhere".into())) }
+    }
+
+    #[test]
+    fn only_file_systems_whose_files_can_be_followed_are_suitable() {
+        assert_eq!(ground("ext4", "rw", true).unsuitable(), None);
+        assert_eq!(ground("xfs", "rw,discard", true).unsuitable(), None);
+        for (kind, options, device, words) in [
+            ("ext4", "rw", false, "/sys"),
+            ("xfs", "rw,rtdev=/dev/sdb", true, "two devices"),
+            ("btrfs", "rw", true, "make an ext4 or xfs"),
+            ("zfs", "rw", false, "zpool status -t"),
+            ("overlay", "rw", false, "file system below"),
+            ("tmpfs", "rw", false, "folder on a drive"),
+            ("nfs4", "rw", false, "run likenew trim there"),
+            ("fuse.sshfs", "rw", false, "FUSE"),
+            ("hfsplus", "rw", true, "hfsplus"),
+        ] {
+            let why = ground(kind, options, device).unsuitable().unwrap();
+            assert!(why.contains(words), "{kind}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_mount_that_discards_at_once_is_known_by_its_option() {
+        assert!(ground("ext4", "rw,discard", true).at_once());
+        assert!(ground("btrfs", "rw,discard=async", true).at_once());
+        assert!(!ground("ext4", "rw,nodiscard,x-discards", true).at_once());
+    }
+}

@@ -1,0 +1,239 @@
+//! Where a file lies on its device (FIEMAP, Documentation/filesystems/fiemap.rst of the Linux sources).
+
+use std::ops::Range;
+use std::os::fd::AsFd;
+
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Updater, ioctl};
+
+/// One piece of a file, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Where it starts in the file.
+    pub(crate) logical: u64,
+    /// Where it starts on the device of the file system.
+    pub(crate) physical: u64,
+    pub(crate) length: u64,
+    flags: u32,
+}
+
+impl Extent {
+    /// Where it stands on the device, if it has blocks there to itself.
+    pub(crate) fn place(&self) -> Option<Range<u64>> {
+        let has_none = UNUSABLE.iter().any(|(flag, _)| self.flags & flag != 0);
+        (!has_none).then(|| self.physical..self.physical + self.length)
+    }
+}
+
+/// `FS_IOC_FIEMAP` of linux/fs.h.
+const FS_IOC_FIEMAP: Opcode = 0xC020_660B;
+/// `FIEMAP_FLAG_SYNC` of linux/fiemap.h: what is still in memory is given its place first.
+const FLAG_SYNC: u32 = 1;
+const EXTENT_LAST: u32 = 0x1;
+/// Flags of linux/fiemap.h that say that the bytes do not stand at that address as the file has them, or not for this file
+/// alone.
+const UNUSABLE: [(u32, &str); 8] = [
+    (0x2, "UNKNOWN: it has no place yet"),
+    (0x4, "DELALLOC: it has no place yet"),
+    (0x8, "ENCODED: it is compressed or encrypted"),
+    (0x80, "DATA_ENCRYPTED: it is encrypted"),
+    (0x100, "NOT_ALIGNED: it lies within a block"),
+    (0x200, "DATA_INLINE: it lies among the file system's own data"),
+    (0x400, "DATA_TAIL: it shares a block with other files"),
+    (0x2000, "SHARED: other files share its blocks"),
+];
+/// It was reserved, and never written.
+const UNWRITTEN: u32 = 0x800;
+
+const EXTENTS_AT_ONCE: usize = 64;
+
+/// `struct fiemap` of linux/fiemap.h with room for extents.
+#[repr(C)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    room: u32,
+    reserved: u32,
+    extents: [RawExtent; EXTENTS_AT_ONCE],
+}
+
+/// `struct fiemap_extent` of linux/fiemap.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawExtent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved64: [u64; 2],
+    flags: u32,
+    reserved: [u32; 3],
+}
+
+const NO_EXTENT: RawExtent =
+    RawExtent { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
+
+/// The extents of the first `bytes` of a file, in order.
+///
+/// # Errors
+/// The system's: `EOPNOTSUPP` where the file system does not tell.
+pub(crate) fn extents(file: impl AsFd, bytes: u64) -> Result<Vec<Extent>, Errno> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < bytes {
+        let mut map = Fiemap {
+            start,
+            length: bytes - start,
+            flags: FLAG_SYNC,
+            mapped: 0,
+            room: EXTENTS_AT_ONCE as u32,
+            reserved: 0,
+            extents: [NO_EXTENT; EXTENTS_AT_ONCE],
+        };
+        // SAFETY: the kernel reads the header and writes it and at most `room` extents behind it, all of which lie in `map`.
+        unsafe { ioctl(&file, Updater::<FS_IOC_FIEMAP, Fiemap>::new(&mut map)) }?;
+        let (part, is_last) = parse(&map);
+        let Some(last) = part.last() else { break };
+        start = last.logical + last.length;
+        found.extend(part);
+        if is_last {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The extents of one answer, and whether the file ends with them.
+fn parse(map: &Fiemap) -> (Vec<Extent>, bool) {
+    let count = (map.mapped as usize).min(EXTENTS_AT_ONCE);
+    let raw = &map.extents[..count];
+    let extents = raw.iter().map(|raw| Extent {
+        logical: raw.logical,
+        physical: raw.physical,
+        length: raw.length,
+        flags: raw.flags,
+    });
+    (extents.filter(|extent| extent.length > 0).collect(), raw.iter().any(|raw| raw.flags & EXTENT_LAST != 0))
+}
+
+/// Where the bytes `range` of a file stand on the device, in order of the file.
+///
+/// # Errors
+/// A sentence without a full stop: they do not stand there as the file has them, or not all of them.
+pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range<u64>>, String> {
+    let (mut places, mut at) = (Vec::<Range<u64>>::new(), range.start);
+    for extent in extents {
+        let (start, end) = (extent.logical.max(range.start), (extent.logical + extent.length).min(range.end));
+        if start >= end {
+            continue;
+        }
+        if let Some((_, word)) = UNUSABLE.iter().find(|(flag, _)| extent.flags & flag != 0) {
+            return Err(format!("the map of the file says {word}"));
+        }
+        if extent.flags & UNWRITTEN != 0 {
+            return Err(
+                "the map of the file says UNWRITTEN: its bytes have not reached the device".to_owned()
+            );
+        }
+        if start != at {
+            break;
+        }
+        let physical = extent.physical + (start - extent.logical);
+        match places.last_mut() {
+            Some(last) if last.end == physical => last.end += end - start,
+            _ => places.push(physical..physical + (end - start)),
+        }
+        at = end;
+    }
+    if at == range.end { Ok(places) } else { Err("the map of the file has holes".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(logical: u64, physical: u64, length: u64, flags: u32) -> Extent {
+        Extent { logical, physical, length, flags }
+    }
+
+    #[test]
+    fn the_kernels_structures_have_their_sizes() {
+        assert_eq!(size_of::<RawExtent>(), 56);
+        assert_eq!(size_of::<Fiemap>(), 32 + 56 * EXTENTS_AT_ONCE);
+    }
+
+    #[test]
+    fn an_answer_is_read_as_far_as_it_goes() {
+        let mut map = Fiemap {
+            start: 0,
+            length: 0,
+            flags: 0,
+            mapped: 2,
+            room: 0,
+            reserved: 0,
+            extents: [NO_EXTENT; EXTENTS_AT_ONCE],
+        };
+        map.extents[0] = RawExtent { logical: 0, physical: 8192, length: 4096, flags: 0, ..NO_EXTENT };
+        map.extents[1] =
+            RawExtent { logical: 4096, physical: 40960, length: 4096, flags: 0x1001, ..NO_EXTENT };
+        map.extents[2] = RawExtent { length: 1, ..NO_EXTENT };
+        let (found, is_last) = parse(&map);
+        assert_eq!(found, [extent(0, 8192, 4096, 0), extent(4096, 40960, 4096, 0x1001)]);
+        assert!(is_last);
+        map.mapped = u32::MAX;
+        assert_eq!(parse(&map).0.len(), 3, "a wrong count reads nothing beyond");
+        map.mapped = 1;
+        assert!(!parse(&map).1);
+    }
+
+    #[test]
+    fn places_follow_the_file_across_its_extents() {
+        let map = [extent(0, 1000, 100, 0), extent(100, 1100, 50, 0), extent(150, 5000, 100, 1)];
+        assert_eq!(places(&map, &(0..250)), Ok(vec![1000..1150, 5000..5100]));
+        assert_eq!(places(&map, &(120..200)), Ok(vec![1120..1150, 5000..5050]));
+        assert!(places(&map, &(0..251)).unwrap_err().contains("holes"));
+        assert!(places(&map[1..], &(0..150)).unwrap_err().contains("holes"));
+        assert!(places(&[map[0], map[2]], &(0..250)).unwrap_err().contains("holes"));
+    }
+
+    #[test]
+    fn what_does_not_stand_there_as_it_is_can_not_be_read_there() {
+        for (flags, word) in [
+            (0x2, "UNKNOWN"),
+            (0x4, "DELALLOC"),
+            (0x8, "ENCODED"),
+            (0x88, "ENCODED"),
+            (0x100, "NOT_ALIGNED"),
+            (0x200, "DATA_INLINE"),
+            (0x400, "DATA_TAIL"),
+            (0x800, "UNWRITTEN"),
+            (0x2001, "SHARED"),
+        ] {
+            let why = places(&[extent(0, 0, 100, flags)], &(0..100)).unwrap_err();
+            assert!(why.contains(word), "{flags:#x}: {why}");
+        }
+        assert_eq!(extent(0, 0, 100, 0x4).place(), None);
+        assert_eq!(
+            extent(0, 500, 100, 0x801).place(),
+            Some(500..600),
+            "what was never written has blocks all the same"
+        );
+        assert!(places(&[extent(0, 0, 100, 0x2), extent(100, 500, 100, 0)], &(100..200)).is_ok());
+    }
+
+    #[test]
+    fn a_file_of_this_machine_has_extents_or_says_why_not() {
+        use std::io::Write as _;
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[1; 1 << 20]).unwrap();
+        file.as_file().sync_all().unwrap();
+        match extents(file.as_file(), 1 << 20) {
+            Ok(found) => {
+                assert!(found.iter().map(|extent| extent.length).sum::<u64>() >= 1 << 20, "{found:?}");
+                assert_eq!(found[0].logical, 0);
+            }
+            Err(errno) => assert!(matches!(errno, Errno::OPNOTSUPP | Errno::NOTTY), "{errno}"),
+        }
+    }
+}

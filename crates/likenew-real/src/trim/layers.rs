@@ -1,0 +1,307 @@
+//! Which layers lie between a file system and the medium, and which of them let TRIM pass, as /sys and the mount say.
+
+use likenew_core::trim::{Layer, TrimPath};
+
+use super::Ground;
+use crate::block::BlockDevice;
+
+/// File systems that send TRIM when they are asked to (FITRIM), and most of them by themselves when mounted with `discard`.
+const SENDERS: [&str; 15] = [
+    "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "jfs", "nilfs2", "gfs2", "ocfs2", "vfat",
+    "exfat", "ntfs3", "hfsplus",
+];
+
+/// The way from a mounted file system.
+pub(crate) fn mount_path(ground: &Ground) -> TrimPath {
+    let mut path = ground.device.as_ref().map(device_path).unwrap_or_default();
+    let sends = SENDERS.contains(&&*ground.mount.kind);
+    let evidence = match &*ground.mount.kind {
+        _ if sends && ground.at_once() => {
+            "mounted with discard: it sends TRIM as soon as something is deleted"
+        }
+        _ if sends => "mounted without discard: it sends TRIM only when it is asked to, as fstrim does",
+        "zfs" => "ZFS sends TRIM by rules of its own (zpool get autotrim)",
+        _ => "nothing is known of whether it sends TRIM",
+    };
+    let top = Layer {
+        name: ground.mount.point.clone(),
+        kind: ground.mount.kind.clone(),
+        passes: sends.then_some(true),
+        discard_max_bytes: None,
+        granularity_bytes: None,
+        evidence: evidence.to_owned(),
+        remedy: None,
+    };
+    path.at_once = sends.then(|| ground.at_once());
+    path.layers.insert(0, top);
+    path
+}
+
+/// The way from a block device.
+pub(crate) fn device_path(device: &BlockDevice) -> TrimPath {
+    let stack = stack(device);
+    let medium = stack.last().filter(|last| !is_loop(last));
+    let rotates = medium.and_then(|medium| medium.attribute("queue/rotational")).map(|text| text == "1");
+    // /sys counts in sectors of 512 bytes, whatever the device's own are.
+    let sectors = stack.last().and_then(|medium| medium.attribute("size")?.parse::<u64>().ok());
+    let medium_bytes = sectors.map(|sectors| sectors * 512);
+    TrimPath { layers: stack.iter().map(layer).collect(), at_once: None, rotates, medium_bytes }
+}
+
+/// A device and everything that it is built on, from the top down; below an array its members, one after the other.
+pub(crate) fn stack(device: &BlockDevice) -> Vec<BlockDevice> {
+    let mut all = Vec::new();
+    add(device, &mut all);
+    all
+}
+
+/// Deeper than any stack that somebody builds: /sys could lead in a circle only by a mistake of its own.
+const DEVICES_MAX: usize = 64;
+
+fn add(device: &BlockDevice, all: &mut Vec<BlockDevice>) {
+    if all.len() >= DEVICES_MAX || all.iter().any(|known| known.folder() == device.folder()) {
+        return;
+    }
+    all.push(device.clone());
+    device.below().iter().for_each(|below| add(below, all));
+}
+
+fn layer(device: &BlockDevice) -> Layer {
+    let number = |name: &str| device.attribute(name)?.parse::<u64>().ok();
+    let (kind, name) = (Kind::of(device), device.name());
+    if kind == Kind::Partition {
+        let evidence = format!("takes what {} takes", device.disk().name());
+        let kind = kind.words(device);
+        return Layer {
+            name,
+            kind,
+            passes: None,
+            discard_max_bytes: None,
+            granularity_bytes: None,
+            evidence,
+            remedy: None,
+        };
+    }
+    let most = number("queue/discard_max_bytes");
+    let provisioning = device.provisioning_mode();
+    let passes = most.map(|bytes| bytes > 0);
+    let limit = most.map(|bytes| format!("queue/discard_max_bytes = {bytes}"));
+    let mode = provisioning.as_ref().map(|mode| format!("provisioning_mode = {mode}"));
+    let evidence: Vec<String> = limit.into_iter().chain(mode).collect();
+    Layer {
+        passes,
+        discard_max_bytes: most,
+        granularity_bytes: number("queue/discard_granularity").filter(|bytes| *bytes > 0),
+        evidence: if evidence.is_empty() { "/sys does not say".to_owned() } else { evidence.join(", ") },
+        remedy: (passes == Some(false)).then(|| kind.remedy(device)).flatten(),
+        kind: kind.words(device),
+        name,
+    }
+}
+
+fn is_loop(device: &BlockDevice) -> bool {
+    device.attribute("loop/backing_file").is_some()
+}
+
+/// What a device is, as far as it matters to who looks for a cure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Partition,
+    Crypt,
+    Lvm,
+    Mapping,
+    Array,
+    Loop,
+    Usb,
+    Virtual,
+    Disk,
+}
+
+impl Kind {
+    fn of(device: &BlockDevice) -> Self {
+        let uuid = device.attribute("dm/uuid").unwrap_or_default();
+        if device.is_partition() {
+            Self::Partition
+        } else if uuid.starts_with("CRYPT-") {
+            Self::Crypt
+        } else if uuid.starts_with("LVM-") {
+            Self::Lvm
+        } else if device.attribute("dm/name").is_some() {
+            Self::Mapping
+        } else if device.attribute("md/level").is_some() {
+            Self::Array
+        } else if is_loop(device) {
+            Self::Loop
+        } else if device
+            .folder()
+            .components()
+            .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"usb"))
+        {
+            Self::Usb
+        } else if matches!(device.bus().as_deref(), Some("virtio" | "xen" | "vmbus")) {
+            Self::Virtual
+        } else {
+            Self::Disk
+        }
+    }
+
+    fn words(self, device: &BlockDevice) -> String {
+        let word = match self {
+            Self::Partition => "partition",
+            Self::Crypt => "encryption (dm-crypt)",
+            Self::Lvm => "logical volume (LVM)",
+            Self::Mapping => "mapping (dm)",
+            Self::Array => return format!("array ({})", device.attribute("md/level").unwrap_or_default()),
+            Self::Loop => "loop device",
+            Self::Usb => "disk behind USB",
+            Self::Virtual => "virtual disk",
+            Self::Disk => "disk",
+        };
+        word.to_owned()
+    }
+
+    /// What would let TRIM pass.
+    fn remedy(self, device: &BlockDevice) -> Option<String> {
+        Some(match self {
+            Self::Crypt => {
+                let name = device.attribute("dm/name").unwrap_or_else(|| "NAME".to_owned());
+                format!(
+                    "allow it, for LUKS2 with cryptsetup --allow-discards --persistent refresh {name}; whoever reads the encrypted drive \
+                     then sees which of its blocks are free"
+                )
+            }
+            Self::Array if ["raid4", "raid5", "raid6"].iter().any(|level| device.attribute("md/level").as_deref() == Some(level)) => {
+                "arrays with parity pass TRIM on only where all members are known to read zeros after it, since a rebuild would lose data \
+                 otherwise (the kernel's raid456.devices_handle_discard_safely)"
+                    .to_owned()
+            }
+            Self::Loop => "keep its file on a file system that can punch holes, such as ext4, xfs, btrfs or tmpfs".to_owned(),
+            Self::Usb => {
+                "its bridge has not told the kernel that it takes TRIM: connect the drive directly; or, only if sg_vpd -p lbpv says \
+                 LBPU=1, set its provisioning_mode to unmap with a udev rule"
+                    .to_owned()
+            }
+            Self::Virtual => "have the host pass discards on for this disk (discard=unmap)".to_owned(),
+            Self::Mapping | Self::Lvm | Self::Array => "look at what it is built on, and how it was set up".to_owned(),
+            Self::Partition | Self::Disk => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A part of a /sys.
+    struct Sys(tempfile::TempDir);
+
+    impl Sys {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn device(&self, path: &str, attributes: &[(&str, &str)]) -> BlockDevice {
+            let folder = self.0.path().join(path);
+            fs::create_dir_all(&folder).unwrap();
+            for (name, value) in attributes {
+                let file = folder.join(name);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, format!("{value}\n")).unwrap();
+            }
+            BlockDevice::at(folder)
+        }
+
+        fn built_on(&self, device: &BlockDevice, below: &BlockDevice) {
+            let slaves = device.folder().join("slaves");
+            fs::create_dir_all(&slaves).unwrap();
+            symlink(below.folder(), slaves.join(below.name())).unwrap();
+        }
+    }
+
+    const PASSES: (&str, &str) = ("queue/discard_max_bytes", "2147450880");
+    const BLOCKS: (&str, &str) = ("queue/discard_max_bytes", "0");
+
+    #[test]
+    fn encryption_on_a_partition_is_named_with_its_cure() {
+        let sys = Sys::new();
+        let disk = sys
+            .device("nvme0n1", &[PASSES, ("queue/rotational", "0"), ("queue/discard_granularity", "4096")]);
+        let part = sys.device("nvme0n1/nvme0n1p2", &[("partition", "2")]);
+        let crypt = sys.device("dm-0", &[BLOCKS, ("dm/uuid", "CRYPT-LUKS2-0123"), ("dm/name", "home")]);
+        sys.built_on(&crypt, &part);
+        let path = device_path(&crypt);
+        let kinds: Vec<&str> = path.layers.iter().map(|layer| &*layer.kind).collect();
+        assert_eq!(kinds, ["encryption (dm-crypt)", "partition", "disk"]);
+        let passes: Vec<Option<bool>> = path.layers.iter().map(|layer| layer.passes).collect();
+        assert_eq!(passes, [Some(false), None, Some(true)]);
+        let blocked = path.blocked_by().unwrap();
+        assert_eq!(blocked.name, "dm-0");
+        assert!(blocked.remedy.as_ref().unwrap().contains("refresh home"));
+        assert_eq!((path.layers[2].granularity_bytes, path.rotates), (Some(4096), Some(false)));
+        assert_eq!(disk.name(), "nvme0n1");
+    }
+
+    #[test]
+    fn an_array_has_all_its_members_and_a_cure_that_is_careful() {
+        let sys = Sys::new();
+        let array = sys.device("md0", &[BLOCKS, ("md/level", "raid5")]);
+        for name in ["sda", "sdb", "sdc"] {
+            sys.built_on(&array, &sys.device(name, &[PASSES]));
+        }
+        let path = device_path(&array);
+        assert_eq!(path.layers.len(), 4);
+        assert_eq!(path.blocked_by().unwrap().kind, "array (raid5)");
+        assert!(path.blocked_by().unwrap().remedy.as_ref().unwrap().contains("rebuild"));
+    }
+
+    #[test]
+    fn a_usb_bridge_that_announces_nothing_is_to_blame_for_what_lies_on_it() {
+        let sys = Sys::new();
+        let disk = sys.device(
+            "pci0/usb2/2-1/host6/sdb",
+            &[BLOCKS, ("device/scsi_disk/6:0:0:0/provisioning_mode", "full")],
+        );
+        let volume = sys.device("dm-1", &[BLOCKS, ("dm/uuid", "LVM-x"), ("dm/name", "vg-lv")]);
+        sys.built_on(&volume, &disk);
+        let path = device_path(&volume);
+        let blocked = path.blocked_by().unwrap();
+        assert_eq!((&*blocked.name, &*blocked.kind), ("sdb", "disk behind USB"));
+        assert!(blocked.evidence.contains("provisioning_mode = full"), "{}", blocked.evidence);
+        assert!(blocked.remedy.as_ref().unwrap().contains("only if sg_vpd"));
+    }
+
+    #[test]
+    fn what_says_nothing_blocks_nothing() {
+        let sys = Sys::new();
+        let path = device_path(&sys.device("sdz", &[]));
+        assert_eq!((path.layers[0].passes, path.blocked_by()), (None, None));
+        assert_eq!(path.layers[0].evidence, "/sys does not say");
+        let virtual_disk = sys.device("vda", &[BLOCKS]);
+        let bus = sys.0.path().join("bus/virtio");
+        fs::create_dir_all(&bus).unwrap();
+        fs::create_dir_all(virtual_disk.folder().join("device")).unwrap();
+        symlink(&bus, virtual_disk.folder().join("device/subsystem")).unwrap();
+        let path = device_path(&virtual_disk);
+        assert!(path.blocked_by().unwrap().remedy.as_ref().unwrap().contains("discard=unmap"));
+        let own_file =
+            sys.device("loop9", &[BLOCKS, ("loop/backing_file", "/x/y"), ("queue/rotational", "1")]);
+        let path = device_path(&own_file);
+        assert!(path.blocked_by().unwrap().remedy.as_ref().unwrap().contains("punch holes"));
+        assert_eq!(
+            path.rotates, None,
+            "a loop device says what its file's disk says, which is not below it here"
+        );
+    }
+
+    #[test]
+    fn a_circle_ends() {
+        let sys = Sys::new();
+        let (one, two) = (sys.device("dm-0", &[PASSES]), sys.device("dm-1", &[PASSES]));
+        sys.built_on(&one, &two);
+        sys.built_on(&two, &one);
+        assert_eq!(stack(&one).len(), 2);
+    }
+}

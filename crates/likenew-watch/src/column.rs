@@ -1,0 +1,268 @@
+//! The columns of the table: what stands in them, how wide they are, and which go first where there is no room.
+
+use std::cmp::Ordering;
+
+use likenew_core::io::Op;
+use likenew_core::units::amount;
+
+use crate::activity::Activity;
+use crate::course::{Course, State};
+pub use crate::spell::Units;
+use crate::spell::{iops, latency, number, percent};
+
+/// What a column shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The kernel's name.
+    Drive,
+    /// Bytes a second.
+    Rate(Op),
+    /// I/Os a second.
+    Iops(Op),
+    /// Mean latency.
+    Latency(Op),
+    /// Mean number in flight.
+    Queue,
+    /// In flight now.
+    InFlight,
+    /// Share of time in which something was in flight.
+    Busy,
+    /// Degrees Celsius.
+    Temperature,
+    /// Bytes a second in the last intervals.
+    History,
+    /// Size.
+    Capacity,
+    /// Maker and model.
+    Model,
+    /// Where it is mounted.
+    UsedBy,
+}
+
+use Column::{
+    Busy, Capacity, Drive, History, InFlight, Iops, Latency, Model, Queue, Rate, Temperature, UsedBy,
+};
+
+/// From left to right.
+const ORDER: [Column; 17] = [
+    Drive,
+    Rate(Op::Read),
+    Rate(Op::Write),
+    Rate(Op::Trim),
+    Iops(Op::Read),
+    Iops(Op::Write),
+    Iops(Op::Trim),
+    Latency(Op::Read),
+    Latency(Op::Write),
+    InFlight,
+    Queue,
+    Busy,
+    Temperature,
+    History,
+    Capacity,
+    Model,
+    UsedBy,
+];
+
+/// Columns in the order in which they get room. Discards come early where there are any.
+const FIRST: [Column; 4] = [Drive, Rate(Op::Read), Rate(Op::Write), Busy];
+const LATER: [Column; 11] = [
+    Queue,
+    Latency(Op::Read),
+    Latency(Op::Write),
+    Iops(Op::Read),
+    Iops(Op::Write),
+    Temperature,
+    History,
+    UsedBy,
+    Model,
+    InFlight,
+    Capacity,
+];
+
+/// Blanks between two columns.
+pub(crate) const GAP: u16 = 1;
+const NAME_MIN: u16 = 8;
+const NAME_MAX: u16 = 16;
+
+/// A column and its width in characters.
+pub(crate) type Fitted = (Column, u16);
+
+/// The columns that fit a width, from left to right, what is left over given to those that can use it.
+pub(crate) fn fit(width: u16, courses: &[&Course]) -> Vec<Fitted> {
+    let counted =
+        |count: fn(&Activity) -> bool| courses.iter().any(|course| course.past().flatten().any(count));
+    let trims = counted(|did| did.of(Op::Trim).ios > 0);
+    let temperatures = counted(|did| did.temperature_c.is_some());
+    let name = courses.iter().map(|course| course.name().chars().count() as u16).max().unwrap_or(0);
+    let trim: &[Column] = if trims { &[Rate(Op::Trim)] } else { &[] };
+    let late: &[Column] = if trims { &[Iops(Op::Trim)] } else { &[Rate(Op::Trim), Iops(Op::Trim)] };
+    let wanted = FIRST.iter().chain(trim).chain(&LATER).chain(late);
+    let mut chosen: Vec<Fitted> = Vec::new();
+    let mut left = width;
+    for column in wanted.filter(|column| temperatures || **column != Temperature) {
+        let least = if *column == Drive { name.clamp(NAME_MIN, NAME_MAX) } else { column.width_min() };
+        let need = least + if chosen.is_empty() { 0 } else { GAP };
+        if need <= left {
+            chosen.push((*column, least));
+            left -= need;
+        }
+    }
+    for grows in [UsedBy, Model, History] {
+        if let Some((column, width)) = chosen.iter_mut().find(|(column, _)| *column == grows) {
+            let more = left.min(column.width_max().saturating_sub(*width));
+            *width += more;
+            left -= more;
+        }
+    }
+    chosen.sort_by_key(|(column, _)| ORDER.iter().position(|other| other == column));
+    chosen
+}
+
+impl Column {
+    fn width_min(self) -> u16 {
+        match self {
+            Drive => NAME_MIN,
+            Rate(_) | Iops(_) => 6,
+            Latency(_) => 8,
+            Queue | Busy => 5,
+            InFlight => 6,
+            Temperature => 3,
+            History => 8,
+            Capacity => 8,
+            Model => 14,
+            UsedBy => 12,
+        }
+    }
+
+    fn width_max(self) -> u16 {
+        match self {
+            History => 48,
+            Model => 28,
+            UsedBy => 32,
+            other => other.width_min(),
+        }
+    }
+
+    /// Whether it is read from the left.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Drive | History | Model | UsedBy)
+    }
+
+    /// Two lines: what it is, and of what or in what.
+    pub(crate) fn title(self, units: Units) -> [&'static str; 2] {
+        match self {
+            Drive => ["", "DRIVE"],
+            Rate(op) => [op_word(op), units.word()],
+            Iops(op) => [op_word(op), "IOPS"],
+            Latency(op) => [op_word(op), "latency"],
+            Queue => ["mean", "queue"],
+            InFlight => ["in", "flight"],
+            Busy => ["", "busy"],
+            Temperature => ["", "°C"],
+            History => ["", "history"],
+            Capacity => ["", "size"],
+            Model => ["", "model"],
+            UsedBy => ["", "used by"],
+        }
+    }
+
+    /// In words, for who asks what rows are sorted by.
+    pub(crate) fn words(self, units: Units) -> String {
+        self.title(units).join(" ").trim().replace("DRIVE", "name")
+    }
+
+    /// What stands in a row of it. A history is drawn instead.
+    pub(crate) fn cell(self, course: &Course, units: Units) -> String {
+        let facts = course.facts();
+        match self {
+            Drive => return course.name().to_owned(),
+            Capacity if facts.capacity_bytes > 0 => return amount(facts.capacity_bytes),
+            Model => return facts.model.clone().unwrap_or_default(),
+            UsedBy => return facts.used_by.join(" "),
+            Capacity | History => return String::new(),
+            _ => {}
+        }
+        let Some(did) = course.activity() else {
+            return match (self, course.state()) {
+                (Rate(Op::Read), State::Gone) => "gone".to_owned(),
+                (Rate(Op::Read), _) => "…".to_owned(),
+                _ => String::new(),
+            };
+        };
+        match self {
+            Rate(op) => units.rate(did.bytes_per_s(op)),
+            Iops(op) => iops(did.iops(op)),
+            Latency(op) => latency(&did.of(op)),
+            Queue => number(did.queue()),
+            InFlight => did.stat.in_flight.to_string(),
+            Busy => percent(did.busy()),
+            Temperature => did.temperature_c.map_or(String::new(), |degrees| format!("{degrees:.0}")),
+            Drive | History | Capacity | Model | UsedBy => String::new(),
+        }
+    }
+
+    /// How two rows follow by it: numbers from the highest, what is not known last, words by the alphabet.
+    pub(crate) fn order(self, one: &Course, two: &Course) -> Ordering {
+        let text = |course: &Course| match self {
+            Model => course.facts().model.clone().unwrap_or_default().to_lowercase(),
+            UsedBy => course.facts().used_by.join(" ").to_lowercase(),
+            _ => String::new(),
+        };
+        match self {
+            // Rows come in the order of their names.
+            Drive | History => Ordering::Equal,
+            Model | UsedBy => text(one).cmp(&text(two)),
+            Capacity => two.facts().capacity_bytes.cmp(&one.facts().capacity_bytes),
+            _ => self.number(two).total_cmp(&self.number(one)),
+        }
+    }
+
+    fn number(self, course: &Course) -> f64 {
+        let Some(did) = course.activity() else { return -1.0 };
+        match self {
+            Rate(op) => did.bytes_per_s(op),
+            Iops(op) => did.iops(op),
+            Latency(op) => did.of(op).latency_mean().map_or(-1.0, |mean| mean.0 as f64),
+            Queue => did.queue(),
+            InFlight => did.stat.in_flight as f64,
+            Busy => did.busy(),
+            Temperature => did.temperature_c.unwrap_or(-1.0),
+            Drive | History | Capacity | Model | UsedBy => -1.0,
+        }
+    }
+}
+
+fn op_word(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_fit_any_width() {
+        for width in 0..300 {
+            let columns = fit(width, &[]);
+            let taken: u16 = columns.iter().map(|(_, width)| width + GAP).sum();
+            assert!(taken <= width + GAP, "{width}: {columns:?}");
+            assert!(columns.is_empty() || columns[0].0 == Drive || width < NAME_MIN, "{width}: {columns:?}");
+        }
+    }
+
+    #[test]
+    fn the_usual_terminal_has_what_is_asked_for_most() {
+        let columns: Vec<Column> = fit(80, &[]).into_iter().map(|(column, _)| column).collect();
+        for column in
+            [Rate(Op::Write), Iops(Op::Read), Latency(Op::Read), Latency(Op::Write), Busy, Queue, History]
+        {
+            assert!(columns.contains(&column), "{columns:?}");
+        }
+    }
+}

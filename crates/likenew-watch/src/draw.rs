@@ -1,0 +1,129 @@
+//! Puts a view onto a screen of any size.
+
+mod detail;
+mod help;
+mod panel;
+mod table;
+
+use likenew_core::io::Op;
+use likenew_core::reading::Role;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::column::Column;
+use crate::drives::Drives;
+use crate::look::Look;
+use crate::view::{Page, View};
+
+/// Draws everything into `area`. Whatever does not fit is left out.
+pub fn draw(view: &View, drives: &Drives, area: Rect, buffer: &mut Buffer) {
+    let area = area.intersection(buffer.area);
+    if area.is_empty() {
+        return;
+    }
+    let mut sheet = Sheet { look: view.look, area, buffer };
+    let last = area.height - 1;
+    sheet.put(0, 0, area.width, &head(view, drives), view.look.strong());
+    let body = Rect::new(0, 1, area.width, last.saturating_sub(1));
+    match view.page {
+        Page::Table => table::draw(view, drives, body, &mut sheet),
+        Page::Detail => detail::draw(view, drives, body, &mut sheet),
+        Page::Help => help::draw(body, &mut sheet),
+    }
+    if last > 0 {
+        let (text, style) = foot(view);
+        sheet.put(0, last, area.width, &text, style);
+    }
+}
+
+/// What is looked at, and how much all drives together move.
+fn head(view: &View, drives: &Drives) -> String {
+    let shown = view.shown(drives);
+    let mut text = String::from("likenew watch");
+    if view.is_frozen() {
+        text += "  FROZEN";
+    }
+    // Layers and partitions would count the same bytes again.
+    let roots = || shown.within(view.scope()).filter(|course| course.facts().role == Role::Drive);
+    let rate = |op| {
+        let sum: f64 = roots().filter_map(|course| course.activity()).map(|did| did.bytes_per_s(op)).sum();
+        format!("{} {}", view.units.rate(sum), view.units.word())
+    };
+    if roots().next().is_some() {
+        text += &format!("  read {}  write {}", rate(Op::Read), rate(Op::Write));
+    }
+    if view.sort != Column::Drive || view.reversed {
+        text +=
+            &format!("  by {}{}", view.sort.words(view.units), if view.reversed { " reversed" } else { "" });
+    }
+    text +=
+        &format!("  every {}  for {}", likenew_core::units::exact_duration(view.interval()), watched(shown));
+    text
+}
+
+fn watched(drives: &Drives) -> String {
+    let secs = drives.watched().0 / 1_000_000_000;
+    if secs < 120 { format!("{secs} s") } else { likenew_core::units::Nanos::from_secs(secs).to_string() }
+}
+
+/// What keys do, or what has to be said first.
+fn foot(view: &View) -> (String, Style) {
+    if let Some(said) = view.said() {
+        return (said.to_owned(), view.look.alarm());
+    }
+    if view.typing {
+        return (format!("filter: {}_   Enter keeps it, Esc takes it away", view.filter), view.look.strong());
+    }
+    let keys = match view.page {
+        Page::Table => "? help  q quit  Enter detail  < > sort  r reverse  / filter  space freeze",
+        Page::Detail => "Esc back  ↑ ↓ other drive  space freeze  u units  + - interval  ? help  q quit",
+        Page::Help => "Esc back",
+    };
+    (keys.to_owned(), view.look.faint())
+}
+
+/// A part of the screen that is written to by rows and columns, from its corner; what lies outside is not written.
+pub(crate) struct Sheet<'a> {
+    pub(crate) look: Look,
+    area: Rect,
+    buffer: &'a mut Buffer,
+}
+
+impl Sheet<'_> {
+    /// The text from column `x` on, cut to `width`.
+    pub(crate) fn put(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
+        if x >= self.area.width || y >= self.area.height {
+            return;
+        }
+        let text = self.look.text(text);
+        let width = width.min(self.area.width - x);
+        self.buffer.set_stringn(self.area.x + x, self.area.y + y, text, usize::from(width), style);
+    }
+
+    /// The text so that it ends at the end of the `width`.
+    pub(crate) fn put_right(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
+        let text = self.look.text(text);
+        let blanks = width.saturating_sub(u16::try_from(text.width()).unwrap_or(u16::MAX));
+        self.put(x + blanks, y, width - blanks, &text, style);
+    }
+
+    /// Lays a style over a row.
+    pub(crate) fn mark(&mut self, row: Rect, style: Style) {
+        let on_screen = Rect { x: self.area.x + row.x, y: self.area.y + row.y, ..row };
+        self.buffer.set_style(on_screen.intersection(self.area), style);
+    }
+
+    /// Draws a widget.
+    pub(crate) fn render(&mut self, widget: impl ratatui_core::widgets::Widget, place: Rect) {
+        let on_screen = Rect { x: self.area.x + place.x, y: self.area.y + place.y, ..place };
+        let on_screen = on_screen.intersection(self.area);
+        if !on_screen.is_empty() {
+            widget.render(on_screen, self.buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! All drives while they are watched.
+
+use std::collections::BTreeMap;
+
+use likenew_core::reading::{Reading, Role};
+use likenew_core::units::Nanos;
+
+use crate::course::Course;
+
+/// A drive that was pulled is shown as gone for this long.
+const GONE_KEPT: Nanos = Nanos::from_secs(60);
+
+/// Which drives are looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// These names alone; all where there is none.
+    pub named: Vec<String>,
+    /// Also what is idle and no drive: loop devices, RAM disks, slots without a medium.
+    pub all: bool,
+    /// Partitions as well.
+    pub partitions: bool,
+}
+
+/// Every drive and what it did.
+#[derive(Clone, Debug, Default)]
+pub struct Drives {
+    at: Nanos,
+    began: Option<Nanos>,
+    courses: BTreeMap<(String, usize, String), Course>,
+}
+
+impl Drives {
+    /// The next reading.
+    pub fn take(&mut self, reading: Reading) {
+        self.at = reading.at;
+        self.began.get_or_insert(reading.at);
+        let mut missing: Vec<_> = self.courses.keys().cloned().collect();
+        for drive in reading.drives {
+            let key = key(&drive.name);
+            missing.retain(|other| *other != key);
+            match self.courses.get_mut(&key) {
+                Some(course) => course.take(drive),
+                None => drop(self.courses.insert(key, Course::new(drive))),
+            }
+        }
+        for key in missing {
+            self.courses.get_mut(&key).expect("the key is one of them").miss(reading.at);
+        }
+        let at = self.at;
+        self.courses.retain(|_, course| course.gone_since().is_none_or(|since| at.since(since) < GONE_KEPT));
+    }
+
+    /// Those in a scope, in the order of their names.
+    pub fn within(&self, scope: &Scope) -> impl Iterator<Item = &Course> {
+        self.courses.values().filter(|course| {
+            if !scope.named.is_empty() {
+                return scope.named.iter().any(|name| name == course.name());
+            }
+            let is_part = course.facts().role == Role::Partition;
+            (!is_part || scope.partitions) && (scope.all || course.is_of_interest())
+        })
+    }
+
+    /// The one of this name.
+    pub fn named(&self, name: &str) -> Option<&Course> {
+        self.courses.get(&key(name))
+    }
+
+    /// When the last reading was taken, on the reader's clock.
+    pub fn at(&self) -> Nanos {
+        self.at
+    }
+
+    /// How long they have been watched.
+    pub fn watched(&self) -> Nanos {
+        self.began.map_or(Nanos::ZERO, |began| self.at.since(began))
+    }
+}
+
+/// Puts `sdb` before `sdaa` and `dm-2` before `dm-10`, and kinds of drives together.
+fn key(name: &str) -> (String, usize, String) {
+    (name.chars().take(2).collect(), name.len(), name.to_owned())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use likenew_core::reading::{DriveFacts, DriveReading};
+    use likenew_core::stat::{OpStat, Stat};
+
+    use super::*;
+    use crate::course::State;
+
+    /// A drive's reading at so many milliseconds, with the fields of its stat file.
+    pub(crate) fn reading(name: &str, instance: u64, at_ms: u64, line: &str) -> DriveReading {
+        let field: Vec<u64> = line.split(' ').map(|text| text.parse().unwrap()).collect();
+        let op = |at: usize| OpStat {
+            ios: field[at],
+            merged: field[at + 1],
+            sectors: field[at + 2],
+            ms: field[at + 3],
+        };
+        let stat = Stat {
+            read: op(0),
+            write: op(4),
+            discard: (field.len() > 11).then(|| op(11)),
+            flush: None,
+            in_flight: field[8],
+            busy_ms: field[9],
+            weighted_ms: field[10],
+        };
+        let role = match name {
+            name if name.starts_with("loop") => Role::Stand,
+            name if name.ends_with("p1") => Role::Partition,
+            _ => Role::Drive,
+        };
+        let facts = DriveFacts {
+            path: format!("/dev/{name}"),
+            role,
+            capacity_bytes: 1 << 40,
+            ..DriveFacts::default()
+        };
+        DriveReading {
+            name: name.into(),
+            instance,
+            at: Nanos::from_millis(at_ms),
+            stat,
+            in_flight: None,
+            temperature_c: None,
+            facts: Arc::new(facts),
+        }
+    }
+
+    pub(crate) fn at(ms: u64, drives: Vec<DriveReading>) -> Reading {
+        Reading { at: Nanos::from_millis(ms), drives }
+    }
+
+    const IDLE: &str = "0 0 0 0 0 0 0 0 0 0 0";
+
+    fn names(drives: &Drives, scope: &Scope) -> Vec<String> {
+        drives.within(scope).map(|course| course.name().to_owned()).collect()
+    }
+
+    #[test]
+    fn idle_stand_ins_and_partitions_are_shown_when_asked_for() {
+        let mut drives = Drives::default();
+        let all =
+            |ms| ["sdaa", "sdb", "loop10", "loop2", "sdbp1"].map(|name| reading(name, 1, ms, IDLE)).to_vec();
+        drives.take(at(0, all(0)));
+        assert_eq!(names(&drives, &Scope::default()), ["sdb", "sdaa"]);
+        let mut next = all(1000);
+        next[2] = reading("loop10", 1, 1000, "1 0 8 0 0 0 0 0 0 0 0");
+        drives.take(at(1000, next));
+        drives.take(at(2000, all(2000)));
+        assert_eq!(names(&drives, &Scope::default()), ["loop10", "sdb", "sdaa"], "it has had I/O");
+        let every = Scope { all: true, partitions: true, ..Scope::default() };
+        assert_eq!(names(&drives, &every), ["loop2", "loop10", "sdb", "sdaa", "sdbp1"]);
+        let named = Scope { named: vec!["sdbp1".into()], ..Scope::default() };
+        assert_eq!(names(&drives, &named), ["sdbp1"]);
+    }
+
+    #[test]
+    fn a_drive_that_is_pulled_and_put_back_has_no_rates_across_the_gap() {
+        let mut drives = Drives::default();
+        let state =
+            |drives: &Drives| drives.named("sda").map(|course| (course.state(), course.activity().is_some()));
+        drives.take(at(0, vec![reading("sda", 1, 0, "9 0 0 0 0 0 0 0 0 0 0")]));
+        assert_eq!(state(&drives), Some((State::Appeared, false)));
+        drives.take(at(1000, vec![reading("sda", 1, 1000, "10 0 0 0 0 0 0 0 0 0 0")]));
+        assert_eq!(state(&drives), Some((State::Counted, true)));
+        drives.take(at(2000, vec![]));
+        assert_eq!(state(&drives), Some((State::Gone, false)));
+        assert!(drives.named("sda").unwrap().is_news());
+        drives.take(at(2500, vec![]));
+        assert!(!drives.named("sda").unwrap().is_news(), "it goes only once");
+        drives.take(at(3000, vec![reading("sda", 1, 3000, "11 0 0 0 0 0 0 0 0 0 0")]));
+        assert_eq!(state(&drives), Some((State::Appeared, false)));
+        drives.take(at(4000, vec![reading("sda", 2, 4000, "1 0 0 0 0 0 0 0 0 0 0")]));
+        assert_eq!(state(&drives), Some((State::Restarted, false)));
+        drives.take(at(5000, vec![]));
+        drives.take(at(70_000, vec![]));
+        assert_eq!(state(&drives), None, "gone for good");
+        assert_eq!(drives.watched(), Nanos::from_secs(70));
+    }
+
+    #[test]
+    fn the_past_does_not_grow() {
+        let mut drives = Drives::default();
+        for second in 0..1000 {
+            drives.take(at(second * 1000, vec![reading("sda", 1, second * 1000, IDLE)]));
+        }
+        assert_eq!(drives.named("sda").unwrap().past().len(), Course::KEPT);
+    }
+}

@@ -1,0 +1,398 @@
+//! What a log of lines came to: totals of each drive, and its course, in memory that does not grow with the log.
+
+use indexmap::IndexMap;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Axis, Findings, Line as Curve, Row, Series, Shape, Standing, Verdict};
+use serde::Serialize;
+
+use crate::line::{Counted, Line, OpLine};
+
+/// A drive that leaves something in flight unanswered for this long is named.
+const UNANSWERED: Nanos = Nanos::from_secs(1);
+/// Points of a curve, at most.
+const CELLS_MAX: usize = 512;
+
+/// Takes the lines of a log, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    drives: IndexMap<String, Watched>,
+    first_ns: Option<u64>,
+    last_ns: u64,
+}
+
+/// What is kept of one drive.
+#[derive(Clone, Debug)]
+struct Watched {
+    model: Option<String>,
+    total: Cell,
+    read_bytes_per_s_max: f64,
+    write_bytes_per_s_max: f64,
+    temperature_c_max: Option<f64>,
+    waiting: Waited,
+    /// Width of the cells.
+    width_ns: u64,
+    cells: Vec<Cell>,
+}
+
+/// The longest wait: its length and its end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waited {
+    ns: u64,
+    until_ns: u64,
+}
+
+/// Sums over a span.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    elapsed_ns: u64,
+    read: Sum,
+    write: Sum,
+    trim: Sum,
+    busy_ns: f64,
+    queue_ns: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    ios: u64,
+    bytes: u64,
+    latency_ns: f64,
+}
+
+/// A row of the table of drives.
+#[derive(Serialize)]
+struct DriveRow<'a> {
+    drive: &'a str,
+    model: Option<&'a str>,
+    counted_ns: u64,
+    read_bytes: u64,
+    write_bytes: u64,
+    trim_bytes: u64,
+    read_bytes_per_s: f64,
+    read_max_bytes_per_s: f64,
+    write_bytes_per_s: f64,
+    write_max_bytes_per_s: f64,
+    read_iops: f64,
+    write_iops: f64,
+    read_latency_ns_mean: Option<f64>,
+    write_latency_ns_mean: Option<f64>,
+    queue_mean: f64,
+    busy_percent: f64,
+    waiting_ns_max: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature_c_max: Option<f64>,
+}
+
+impl Log {
+    /// The next line.
+    pub fn add(&mut self, line: &Line) {
+        self.last_ns = self.last_ns.max(line.at_ns);
+        let Some(counted) = &line.counted else {
+            self.first_ns.get_or_insert(line.at_ns);
+            return;
+        };
+        let first = *self.first_ns.get_or_insert(line.at_ns.saturating_sub(counted.elapsed_ns));
+        let new = || Watched::new(line.model.clone(), counted.elapsed_ns);
+        let watched = self.drives.entry(line.drive.clone()).or_insert_with(new);
+        watched.add(line.at_ns.saturating_sub(first), line.at_ns, counted);
+    }
+
+    /// From the first line to the last.
+    pub fn elapsed(&self) -> Nanos {
+        Nanos(self.first_ns.map_or(0, |first| self.last_ns.saturating_sub(first)))
+    }
+
+    /// A table of all drives that were counted, and pictures of those that did something.
+    pub fn findings(&self) -> Findings {
+        let rows = self.drives.iter().map(|(name, watched)| watched.row(name)).collect();
+        let mut findings = Findings { verdicts: vec![self.verdict()], ..Findings::default() };
+        findings.tables.insert("drives".into(), rows);
+        let active = || self.drives.iter().filter(|(_, watched)| watched.total.is_active());
+        for (name, watched) in active() {
+            findings.series.insert(format!("throughput_{name}"), watched.throughput(name));
+        }
+        for (name, watched) in active() {
+            findings.series.insert(format!("latency_{name}"), watched.latency(name));
+        }
+        for (name, watched) in active().filter(|(_, watched)| watched.total.trim.ios > 0) {
+            findings.series.insert(format!("trim_{name}"), watched.trims(name));
+        }
+        findings
+    }
+
+    fn verdict(&self) -> Verdict {
+        let claim = "every drive that had something in flight ended some of it within a second";
+        let waited: Vec<_> =
+            self.drives.iter().filter(|(_, watched)| watched.waiting.ns >= UNANSWERED.0).collect();
+        if !self.drives.values().any(|watched| watched.total.is_active()) {
+            return Verdict::new(claim, Standing::Undecided)
+                .caveat("no drive had any I/O while it was watched");
+        }
+        let caveat =
+            "the kernel's counters are means over intervals: a wait that ended within one is not seen";
+        let standing = if waited.is_empty() { Standing::Holds } else { Standing::Fails };
+        let verdict = Verdict::new(claim, standing).caveat(caveat);
+        waited.into_iter().fold(verdict, |verdict, (name, watched)| {
+            let Waited { ns, until_ns } = watched.waiting;
+            let at = Nanos(until_ns.saturating_sub(self.first_ns.unwrap_or(0)));
+            verdict.because(format!(
+                "{name} ended nothing for at least {}, until {at} after the start",
+                Nanos(ns)
+            ))
+        })
+    }
+}
+
+impl Watched {
+    fn new(model: Option<String>, width_ns: u64) -> Self {
+        Self {
+            model,
+            total: Cell::default(),
+            read_bytes_per_s_max: 0.0,
+            write_bytes_per_s_max: 0.0,
+            temperature_c_max: None,
+            waiting: Waited::default(),
+            width_ns: width_ns.max(1),
+            cells: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, since_first_ns: u64, at_ns: u64, counted: &Counted) {
+        self.total.add(counted);
+        self.read_bytes_per_s_max = self.read_bytes_per_s_max.max(counted.read.bytes_per_s);
+        self.write_bytes_per_s_max = self.write_bytes_per_s_max.max(counted.write.bytes_per_s);
+        let warmer = |max: f64| counted.temperature_c.map_or(max, |now| now.max(max));
+        self.temperature_c_max = self.temperature_c_max.map(warmer).or(counted.temperature_c);
+        if counted.waiting_ns > self.waiting.ns {
+            self.waiting = Waited { ns: counted.waiting_ns, until_ns: at_ns };
+        }
+        // An interval belongs to the cell in which its middle lies: ends jitter around the cells' own.
+        let middle = since_first_ns.saturating_sub(counted.elapsed_ns / 2);
+        while middle / self.width_ns >= CELLS_MAX as u64 {
+            self.coarsen();
+        }
+        let index = (middle / self.width_ns) as usize;
+        if index >= self.cells.len() {
+            self.cells.resize(index + 1, Cell::default());
+        }
+        self.cells[index].add(counted);
+    }
+
+    fn coarsen(&mut self) {
+        self.width_ns *= 2;
+        let joined = self.cells.chunks(2).map(|pair| pair.iter().fold(Cell::default(), Cell::joined));
+        self.cells = joined.collect();
+    }
+
+    fn row(&self, name: &str) -> Row {
+        let total = &self.total;
+        let secs = total.elapsed_ns as f64 / 1e9;
+        let row = DriveRow {
+            drive: name,
+            model: self.model.as_deref(),
+            counted_ns: total.elapsed_ns,
+            read_bytes: total.read.bytes,
+            write_bytes: total.write.bytes,
+            trim_bytes: total.trim.bytes,
+            read_bytes_per_s: total.read.bytes as f64 / secs,
+            read_max_bytes_per_s: self.read_bytes_per_s_max,
+            write_bytes_per_s: total.write.bytes as f64 / secs,
+            write_max_bytes_per_s: self.write_bytes_per_s_max,
+            read_iops: total.read.ios as f64 / secs,
+            write_iops: total.write.ios as f64 / secs,
+            read_latency_ns_mean: total.read.latency_mean(),
+            write_latency_ns_mean: total.write.latency_mean(),
+            queue_mean: total.queue_ns / total.elapsed_ns as f64,
+            busy_percent: total.busy_ns / total.elapsed_ns as f64 * 100.0,
+            waiting_ns_max: self.waiting.ns,
+            temperature_c_max: self.temperature_c_max,
+        };
+        match serde_json::to_value(row) {
+            Ok(serde_json::Value::Object(row)) => row,
+            _ => unreachable!("a row is plain values"),
+        }
+    }
+
+    fn throughput(&self, name: &str) -> Series {
+        let curves = [
+            Curve::new("read", self.rate(|cell| cell.read.bytes)),
+            Curve::new("write", self.rate(|cell| cell.write.bytes)),
+        ];
+        let title = format!("How much did {name} move?");
+        Series::new(title, Shape::Line, Axis::new("time", "ns"), Axis::new("throughput", "bytes/s"))
+            .lines(curves)
+    }
+
+    /// On an axis of its own: what is discarded at once would leave nothing to be seen of what is moved.
+    fn trims(&self, name: &str) -> Series {
+        let title = format!("How much of {name} was discarded?");
+        let y = Axis::new("discarded", "bytes/s");
+        let curve = Curve::new("trim", self.rate(|cell| cell.trim.bytes));
+        Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines([curve])
+    }
+
+    fn rate(&self, bytes: impl Fn(&Cell) -> u64) -> Vec<[f64; 2]> {
+        self.points(|cell| Some(bytes(cell) as f64 * 1e9 / cell.elapsed_ns as f64))
+    }
+
+    fn latency(&self, name: &str) -> Series {
+        let curves = [
+            Curve::new("read", self.points(|cell| cell.read.latency_mean())),
+            Curve::new("write", self.points(|cell| cell.write.latency_mean())),
+        ];
+        let title = format!("How long did an I/O of {name} take?");
+        let y = Axis::new("mean latency", "ns");
+        let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
+        Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines(curves)
+    }
+
+    /// A value of each cell that was counted, at the cell's middle.
+    fn points(&self, value: impl Fn(&Cell) -> Option<f64>) -> Vec<[f64; 2]> {
+        let counted = self.cells.iter().enumerate().filter(|(_, cell)| cell.elapsed_ns > 0);
+        let point =
+            |(index, cell): (usize, &Cell)| Some([(index as f64 + 0.5) * self.width_ns as f64, value(cell)?]);
+        counted.filter_map(point).collect()
+    }
+}
+
+impl Cell {
+    fn add(&mut self, counted: &Counted) {
+        self.elapsed_ns += counted.elapsed_ns;
+        self.read.add(&counted.read);
+        self.write.add(&counted.write);
+        counted.trim.iter().for_each(|trim| self.trim.add(trim));
+        self.busy_ns += counted.busy_percent / 100.0 * counted.elapsed_ns as f64;
+        self.queue_ns += counted.queue_mean * counted.elapsed_ns as f64;
+    }
+
+    fn joined(self, other: &Self) -> Self {
+        Self {
+            elapsed_ns: self.elapsed_ns + other.elapsed_ns,
+            read: self.read.joined(&other.read),
+            write: self.write.joined(&other.write),
+            trim: self.trim.joined(&other.trim),
+            busy_ns: self.busy_ns + other.busy_ns,
+            queue_ns: self.queue_ns + other.queue_ns,
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.read.ios + self.write.ios + self.trim.ios > 0 || self.queue_ns > 0.0
+    }
+}
+
+impl Sum {
+    fn add(&mut self, op: &OpLine) {
+        self.ios += op.ios;
+        self.bytes += op.bytes;
+        self.latency_ns += op.latency_ns_mean.unwrap_or(0) as f64 * op.ios as f64;
+    }
+
+    fn joined(self, other: &Self) -> Self {
+        Self {
+            ios: self.ios + other.ios,
+            bytes: self.bytes + other.bytes,
+            latency_ns: self.latency_ns + other.latency_ns,
+        }
+    }
+
+    fn latency_mean(&self) -> Option<f64> {
+        (self.ios > 0).then(|| self.latency_ns / self.ios as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second in which `ios` reads of 4 KiB ended, each after a millisecond.
+    fn second(drive: &str, end: u64, ios: u64, waiting_secs: u64) -> Line {
+        let read = OpLine {
+            ios,
+            bytes: 4096 * ios,
+            iops: ios as f64,
+            bytes_per_s: 4096.0 * ios as f64,
+            latency_ns_mean: (ios > 0).then_some(1_000_000),
+            ..OpLine::default()
+        };
+        let counted = Counted {
+            elapsed_ns: 1_000_000_000,
+            read,
+            write: OpLine::default(),
+            trim: None,
+            flush: None,
+            in_flight: u64::from(waiting_secs > 0),
+            queue_mean: ios as f64 / 1000.0,
+            busy_percent: 25.0,
+            waiting_ns: waiting_secs * 1_000_000_000,
+            temperature_c: Some(30.0 + end as f64),
+        };
+        Line {
+            time: String::new(),
+            at_ns: end * 1_000_000_000,
+            drive: drive.into(),
+            state: "counted".into(),
+            model: None,
+            counted: Some(counted),
+        }
+    }
+
+    #[test]
+    fn a_log_comes_to_means_and_curves() {
+        let mut log = Log::default();
+        log.add(&Line { counted: None, state: "appeared".into(), ..second("sda", 0, 0, 0) });
+        for end in 1..=10 {
+            log.add(&second("sda", end, 100 * end, 0));
+        }
+        log.add(&second("sdb", 10, 0, 0));
+        let findings = log.findings();
+        let row = &findings.tables["drives"][0];
+        assert_eq!(row["read_bytes"], 5500 * 4096);
+        assert_eq!((&row["read_iops"], &row["read_latency_ns_mean"]), (&550.0.into(), &1e6.into()));
+        assert_eq!((&row["busy_percent"], &row["temperature_c_max"]), (&25.0.into(), &40.0.into()));
+        assert_eq!(row["read_max_bytes_per_s"], 4_096_000.0);
+        assert_eq!(findings.series.keys().collect::<Vec<_>>(), ["throughput_sda", "latency_sda"]);
+        let points = &findings.series["throughput_sda"].lines[0].points;
+        assert_eq!((points.len(), points[9]), (10, [9.5e9, 4_096_000.0]));
+        assert_eq!(findings.verdicts[0].standing, Standing::Holds);
+        assert_eq!(log.elapsed(), Nanos::from_secs(10));
+    }
+
+    #[test]
+    fn discards_have_a_picture_of_their_own() {
+        let mut log = Log::default();
+        let mut line = second("sda", 1, 5, 0);
+        let trim = OpLine { ios: 1, bytes: 1 << 30, bytes_per_s: 1073741824.0, ..OpLine::default() };
+        line.counted.as_mut().unwrap().trim = Some(trim);
+        log.add(&line);
+        let series = log.findings().series;
+        assert_eq!(series.keys().collect::<Vec<_>>(), ["throughput_sda", "latency_sda", "trim_sda"]);
+        assert_eq!(series["trim_sda"].lines[0].points, [[0.5e9, 1073741824.0]]);
+        assert_eq!(series["throughput_sda"].lines.len(), 2);
+    }
+
+    #[test]
+    fn a_drive_that_left_things_unanswered_is_named() {
+        let mut log = Log::default();
+        assert_eq!(log.findings().verdicts[0].standing, Standing::Undecided);
+        log.add(&second("sda", 1, 5, 0));
+        log.add(&second("sda", 2, 0, 1));
+        log.add(&second("sda", 3, 0, 2));
+        let verdict = &log.findings().verdicts[0];
+        assert_eq!(verdict.standing, Standing::Fails);
+        assert!(verdict.because[0].contains("sda ended nothing for at least 2.00 s"), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_long_log_keeps_its_totals_in_few_points() {
+        let mut log = Log::default();
+        (1..=10_000).for_each(|end| log.add(&second("sda", end, 7, 0)));
+        let findings = log.findings();
+        let points = &findings.series["throughput_sda"].lines[0].points;
+        assert!(
+            points.len() <= CELLS_MAX && points.iter().all(|[_, rate]| *rate == 7.0 * 4096.0),
+            "{points:?}"
+        );
+        assert_eq!(findings.tables["drives"][0]["read_bytes"], 70_000 * 4096);
+    }
+}

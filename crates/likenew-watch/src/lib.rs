@@ -1,0 +1,19 @@
+//! What every drive does now: readings of the kernel's counters in, rates out, and how a terminal shows them.
+//!
+//! [`drives::Drives`] turns readings into what each drive did in each interval; [`view::View`] is what somebody looks at and
+//! changes by keys; [`draw::draw`] puts it onto a screen. All three are functions of readings and keys: this room reads no
+//! clock, no counter and no key, and owns no terminal. [`line::Line`] is one drive and interval for programs and logs,
+//! [`plain`] the same for people without a screen, and [`findings`] what a log came to.
+
+pub mod activity;
+pub mod column;
+pub mod course;
+pub mod draw;
+pub mod drives;
+pub mod findings;
+pub mod line;
+pub mod look;
+pub mod plain;
+pub mod view;
+
+mod spell;
