@@ -168,7 +168,6 @@ impl Workload {
             access: Access::Direct,
             cold: false,
             flush: false,
-            recorded: None,
             streams,
         }
     }
