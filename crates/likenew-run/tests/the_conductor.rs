@@ -164,7 +164,14 @@ fn a_drive_is_brought_back_by_what_was_run_and_looked_at() {
             assert_eq!(all, 7);
             names.push(matches!(again, Again::Look(_)));
         };
-        restore(&mut memory(), &evidence.segments, &evidence.sights, begins, &mut || Box::new(()))
+        restore(
+            &mut memory(),
+            &evidence.segments,
+            &evidence.sights,
+            begins,
+            &mut |recorded| Err(format!("no {}", recorded.trace)),
+            &mut || Box::new(()),
+        )
     };
     back(&evidence).unwrap();
     evidence.sights[1].seen = Seen::Unknown("something else".into());
