@@ -167,7 +167,6 @@ impl Workload {
             access: Access::Direct,
             cold: false,
             flush: false,
-            recorded: None,
             streams,
         }
     }

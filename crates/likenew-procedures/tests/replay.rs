@@ -1,8 +1,8 @@
 //! What a replay asks for and says, tried on records whose every number is known beforehand.
 
-mod support;
-
+use likenew_core::drive::{Identity, Kind};
 use likenew_core::io::Op;
+use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::recorded::ReplayPace;
 use likenew_core::recorder::Stop;
@@ -10,16 +10,46 @@ use likenew_core::rehearsal::Rehearsal;
 use likenew_core::replayed::{Both, ReplayStream, ReplayTally, Replayed};
 use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::tally::Latencies;
-use likenew_core::target::Clock;
+use likenew_core::target::{Clock, Geometry};
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
 use likenew_core::windows::Windows;
 use likenew_procedures::replay::{Replay, ReplayMode, ReplayOptions, TraceSummary};
-use support::{evidence, standing};
 
 const CLAIM: &str = "would make the recorded day faster";
 const MS: u64 = 1_000_000;
+
+fn evidence(capacity: u64, writable: bool) -> Evidence {
+    let geometry = Geometry {
+        capacity,
+        block: 512,
+        boundary: None,
+        writable,
+        trims: true,
+        carries_data: false,
+        clock: Clock::Virtual,
+    };
+    let identity = Identity {
+        name: "played".into(),
+        kind: Kind::Simulated,
+        model: None,
+        engine: "played".into(),
+        capacity_bytes: capacity,
+        block_bytes: 512,
+        facts: Vec::new(),
+        caveats: Vec::new(),
+        accounting: None,
+    };
+    let plan =
+        Plan { schema: 1, procedure: "replay".into(), target: None, seed: 0, options: toml::Table::new() };
+    Evidence::new(plan, identity, geometry)
+}
+
+/// The standing of the verdict whose claim contains `words`.
+fn standing(findings: &Findings, words: &str) -> Option<Standing> {
+    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).map(|verdict| verdict.standing)
+}
 
 fn summary() -> TraceSummary {
     TraceSummary {

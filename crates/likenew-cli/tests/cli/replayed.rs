@@ -244,43 +244,41 @@ fn fio_and_likenew_do_the_same_with_the_same_log() {
     let mut fio = Command::new("fio");
     fio.current_dir(folder.path());
     fio.args(["--name=replay", "--read_iolog=day.log", "--replay_redirect=disk", "--filename=disk"]);
-    fio.args(["--direct=1", "--ioengine=psync", "--write_iolog=done.log", "--output-format=json"]);
+    fio.args([
+        "--direct=1",
+        "--ioengine=psync",
+        "--write_lat_log=done",
+        "--log_offset=1",
+        "--output-format=json",
+    ]);
     let out = fio.output().expect("fio is installed: cargo xtask ci does that");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let job: Value = serde_json::from_slice(&out.stdout).unwrap();
     let bytes = |op: &str| job["jobs"][0][op]["io_bytes"].as_u64().unwrap();
 
     let target = folder.path().to_str().unwrap();
-    let replay = [
-        "replay",
-        target,
-        "--trace",
-        "day.log",
-        "--mode",
-        "fast",
-        "--depth",
-        "1",
-        "--no-prepare",
-        "--samples",
-    ];
+    let replay = ["replay", target, "--trace", "day.log", "--mode", "fast", "--depth", "1", "--samples"];
     let document = sandbox
         .run(&[&replay[..], &["--span", "16MiB", "--reserve", "64MiB", "--json", "-"]].concat())
         .code(0)
         .json();
     assert_eq!(document["tables"]["day"][0]["bytes"].as_u64().unwrap(), bytes("read") + bytes("write"));
     let samples = SampleReader::open(&sandbox.runs()[0].join("samples.parquet")).unwrap();
+    // The first workload writes what will be read.
     let ours: Vec<(String, u64, u64)> = samples
-        .map(|sample| sample.unwrap().1)
-        .map(|sample| (sample.op.to_string(), sample.offset, u64::from(sample.length)))
+        .map(Result::unwrap)
+        .filter(|(workload, _)| *workload == 1)
+        .map(|(_, sample)| (sample.op.to_string(), sample.offset, u64::from(sample.length)))
         .collect();
     assert_eq!(ours, expected, "one at a time, so that the order of ends is the order of departures");
-    let done = std::fs::read_to_string(folder.path().join("done.log")).unwrap();
+    // fio writes no log of I/Os while it replays one, but where each latency was measured.
+    let done = std::fs::read_to_string(folder.path().join("done_lat.1.log")).unwrap();
     let theirs: Vec<(String, u64, u64)> = done
         .lines()
-        .filter_map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let at = words.iter().position(|word| ["read", "write"].contains(word))?;
-            Some((words[at].to_owned(), words[at + 1].parse().unwrap(), words[at + 2].parse().unwrap()))
+        .map(|line| {
+            let fields: Vec<u64> = line.split(", ").take(5).map(|field| field.parse().unwrap()).collect();
+            let op = if fields[2] == 0 { "read" } else { "write" };
+            (op.to_owned(), fields[4], fields[3])
         })
         .collect();
     assert_eq!(theirs, ours);
