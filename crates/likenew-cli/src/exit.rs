@@ -86,6 +86,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Unfit(text) => Self::Usage(text),
             RunError::Fault(fault) => fault.into(),
+            RunError::Recording(why) => Self::Usage(why),
         }
     }
 }

@@ -183,7 +183,7 @@ fn a_flush_at_the_end_counts() {
     assert_eq!(with.elapsed(), without.elapsed() + SERVICE);
     assert_eq!(
         (with.bytes(Op::Write), with.total_of(Op::Flush).latency_ns_sum),
-        (10 * 4096, SERVICE.0.into())
+        (10 * 4096, SERVICE.0)
     );
     // Of what was stopped, nobody waits for it.
     let mut stopped = workload(&text("flush = true\n"));
