@@ -164,14 +164,8 @@ fn a_drive_is_brought_back_by_what_was_run_and_looked_at() {
             assert_eq!(all, 7);
             names.push(matches!(again, Again::Look(_)));
         };
-        restore(
-            &mut memory(),
-            &evidence.segments,
-            &evidence.sights,
-            begins,
-            &mut |recorded| Err(format!("no {}", recorded.trace)),
-            &mut || Box::new(()),
-        )
+        let mut none = |_: &_| Err("there is no recording here".to_owned());
+        restore(&mut memory(), &evidence.segments, &evidence.sights, begins, &mut none, &mut || Box::new(()))
     };
     back(&evidence).unwrap();
     evidence.sights[1].seen = Seen::Unknown("something else".into());
