@@ -1,6 +1,7 @@
 //! What can be typed. Flags only build a plan: the longest way of saying it is `likenew run PLAN.toml`.
 
 mod age;
+mod apps;
 mod bench;
 mod cache;
 mod data;
@@ -29,6 +30,7 @@ use likenew_core::units::parse_size;
 use likenew_procedures::profile::Profile;
 
 pub(crate) use age::Age;
+pub(crate) use apps::Apps;
 pub(crate) use bench::Bench;
 pub(crate) use cache::Cache;
 pub(crate) use data::Data;
@@ -86,6 +88,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Would this drive make a recorded day faster? Replays a recording, on several drives one after the other
     Replay(Replay),
+    /// What do applications get of it, and does it hold out?
+    Apps(Apps),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// What does it get from all programs, and how long do they wait? Records your own day as a trace

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod age;
+pub(crate) mod apps;
 pub(crate) mod bench;
 pub(crate) mod cache;
 pub(crate) mod data;

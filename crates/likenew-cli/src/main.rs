@@ -50,6 +50,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Trim(command) => commands::trim::run(command),
         Command::Verify(command) => commands::verify::run(command),
         Command::Replay(command) => commands::replay::run(command),
+        Command::Apps(command) => commands::apps::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Record(command) => commands::record::run(&command),
         Command::Drives(command) => commands::drives::run(&command),

@@ -11,5 +11,6 @@ fn the_readme_tells_the_truth() {
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/watch.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/apps.md"));
     cases.run();
 }

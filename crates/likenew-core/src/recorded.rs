@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn workload(recorded: Recorded) -> Workload {
-        Workload { recorded: Some(recorded), ..Workload::new("day", Until::default(), Vec::new()) }
+        Workload { recorded: Some(Box::new(recorded)), ..Workload::new("day", Until::default(), Vec::new()) }
     }
 
     const GEOMETRY: Geometry = Geometry {

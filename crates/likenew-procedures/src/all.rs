@@ -5,6 +5,7 @@ use likenew_core::procedure::{Card, Evidence, Procedure};
 use likenew_core::verdict::Findings;
 
 use crate::age::Age;
+use crate::apps::Apps;
 use crate::bench::Bench;
 use crate::cache::Cache;
 use crate::data::Data;
@@ -29,6 +30,7 @@ pub const CARDS: &[&Card] = &[
     &crate::cache::CARD,
     &crate::trim::CARD,
     &crate::replay::CARD,
+    &crate::apps::CARD,
     &crate::verify::CARD,
     &crate::run::CARD,
 ];
@@ -52,6 +54,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "trim" => Ok(Box::new(Trim::from_options(&plan.options)?)),
         "replay" => Ok(Box::new(Replay::from_options(&plan.options)?)),
+        "apps" => Ok(Box::new(Apps::from_options(&plan.options)?)),
         "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {

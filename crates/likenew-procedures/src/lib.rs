@@ -5,6 +5,7 @@
 
 pub mod age;
 pub mod all;
+pub mod apps;
 pub mod bench;
 pub mod cache;
 mod counted;

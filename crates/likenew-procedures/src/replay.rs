@@ -166,7 +166,7 @@ impl Procedure for Replay {
         } else {
             return Ok(Step::Enough);
         };
-        let recorded = Some(self.recorded(summary, pace, geometry.capacity));
+        let recorded = Some(Box::new(self.recorded(summary, pace, geometry.capacity)));
         let seed = evidence.plan.seed_of(done);
         Ok(Step::Run(Workload { recorded, seed, ..Workload::new(name, until, Vec::new()) }))
     }

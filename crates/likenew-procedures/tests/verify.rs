@@ -1,6 +1,5 @@
 //! Sticks of every kind of counterfeit, played sector by sector: what verify says of them is what they are.
 
-#[expect(dead_code, reason = "a stick is played sector by sector, and has no speed")]
 mod support;
 
 use std::collections::HashMap;

@@ -153,8 +153,10 @@ fn replay(drive: &mut dyn Drive, pace: ReplayPace, ios: u64, gap: Nanos) -> anyh
         applications: Vec::new(),
         expected: Expected::default(),
     };
-    let workload =
-        Workload { recorded: Some(recorded), ..Workload::new("replay", Until::default(), Vec::new()) };
+    let workload = Workload {
+        recorded: Some(Box::new(recorded)),
+        ..Workload::new("replay", Until::default(), Vec::new())
+    };
     let mut made = |_: &Recorded| Ok(Box::new(Made::new(ios, gap)) as Box<dyn TraceSource>);
     let ran = run_with(drive, &workload, &mut made, &mut || Box::new(()))?;
     if let Some(fault) = ran.fault {

@@ -1,6 +1,7 @@
 //! The binary as users and scripts meet it.
 
 mod ageing;
+mod applications;
 mod cache;
 mod consent;
 mod data;
