@@ -167,6 +167,7 @@ impl Workload {
             access: Access::Direct,
             cold: false,
             flush: false,
+            recorded: None,
             streams,
         }
     }
