@@ -184,6 +184,9 @@ const LEFT_BEHIND: &str = r#"
 schema = 1
 procedure = "run"
 
+[options]
+file_size = "64MiB"
+
 [[options.workload]]
 name = "left behind"
 access = "buffered"

@@ -28,7 +28,7 @@ fn read(measured: &Measured<'_>, pattern: Pattern) -> Option<Verdict> {
     let claim = format!("A second buffered read comes from RAM ({pattern}).");
     let mut verdict = ram(&claim, second);
     if let Some(direct) = measured.level(pattern, Level::Direct, Op::Read) {
-        verdict = verdict.because(apart("a second buffered read", second, "a direct read", direct));
+        verdict = verdict.because(apart("a second buffered read", second, "of a direct read", direct));
     }
     if let Some(first) = measured.level(pattern, Level::First, Op::Read) {
         verdict = verdict.because(format!("a first buffered read has {}", rate(first.speed())));
@@ -47,8 +47,7 @@ fn write(measured: &Measured<'_>, pattern: Pattern) -> Option<Verdict> {
     let claim = format!("A buffered write ends in RAM ({pattern}).");
     let mut verdict = ram(&claim, buffered);
     if let Some(flushed) = measured.level(pattern, Level::Flushed, Op::Write) {
-        verdict =
-            verdict.because(apart("a buffered write", buffered, "with the flush at its end it", flushed));
+        verdict = verdict.because(apart("a buffered write", buffered, "with the flush at its end", flushed));
     }
     if let Some(direct) = measured.level(pattern, Level::Direct, Op::Write) {
         verdict = verdict.because(format!("a direct write has {}", rate(direct.speed())));
@@ -101,7 +100,7 @@ fn ram(claim: &str, of: &MeasuredLevel<'_>) -> Verdict {
 
 fn apart(one: &str, fast: &MeasuredLevel<'_>, two: &str, slow: &MeasuredLevel<'_>) -> String {
     let times = three_digits(fast.speed() / slow.speed());
-    format!("{one} has {}, {times} times the {} that {two} has", rate(fast.speed()), rate(slow.speed()))
+    format!("{one} has {}, {times} times the {} {two}", rate(fast.speed()), rate(slow.speed()))
 }
 
 fn percent(share: f64) -> String {
