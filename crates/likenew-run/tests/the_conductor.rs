@@ -6,6 +6,7 @@ use likenew_core::look::{Look, Seen, Sight};
 use likenew_core::memory::Memory;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::recorded::Recorded;
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -147,7 +148,7 @@ fn looks_take_their_turn_and_are_kept_with_their_place() {
     assert!(matches!(&first.seen, Seen::Unknown(why) if !why.is_empty()), "a drive in memory has no layers");
     assert_eq!(first.ended, evidence.segments[0].began);
     assert_eq!(last.began, evidence.segments[4].ended);
-    let mut full = Watch { full_after: Some(5), ..Watch::default() };
+    let mut full = Watch { full_after: Some(0), ..Watch::default() };
     evidence.sights.pop();
     let error = conduct(&mut drive, &Looking, &mut evidence, &mut full).unwrap_err();
     assert!(matches!(error, ConductError::Store(_)));
@@ -164,7 +165,8 @@ fn a_drive_is_brought_back_by_what_was_run_and_looked_at() {
             assert_eq!(all, 7);
             names.push(matches!(again, Again::Look(_)));
         };
-        restore(&mut memory(), &evidence.segments, &evidence.sights, begins, &mut || Box::new(()))
+        let mut none = |recorded: &Recorded| Err(format!("{} is not at hand", recorded.trace));
+        restore(&mut memory(), &evidence.segments, &evidence.sights, begins, &mut none, &mut || Box::new(()))
     };
     back(&evidence).unwrap();
     evidence.sights[1].seen = Seen::Unknown("something else".into());
