@@ -6,11 +6,12 @@ use xshell::{Shell, cmd};
 use crate::{root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 15] = [
+const PACKAGES: [(&str, &str); 16] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
     ("mount", "/usr/bin/mount"),
+    ("f3", "/usr/bin/f3write"),
     ("xfsprogs", "/usr/sbin/mkfs.xfs"),
     ("btrfs-progs", "/usr/sbin/mkfs.btrfs"),
     ("nbdkit", "/usr/bin/nbdkit"),

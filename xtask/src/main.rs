@@ -35,10 +35,14 @@ enum Bench {
     Engine(bench::engine::Options),
     /// What recording costs a load, in pairs of runs
     Record(bench::record::Options),
+    /// Replays: how exactly recorded times are kept, and fio beside it as fast as it goes
+    Replay(bench::replay::Options),
     /// The simulator: speed, memory, and theory beside what comes out
     Sim,
     /// Readers of traces: records a second and memory, by format
     Trace(bench::trace::Options),
+    /// What verifying costs: against plain workloads, and against f3
+    Verify(bench::verify::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -49,8 +53,10 @@ fn main() -> anyhow::Result<()> {
         Task::Demo => demo::run(),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
         Task::Bench(Bench::Record(options)) => bench::record::run(&options),
+        Task::Bench(Bench::Replay(options)) => bench::replay::run(&options),
         Task::Bench(Bench::Sim) => bench::sim::run(),
         Task::Bench(Bench::Trace(options)) => bench::trace::run(&options),
+        Task::Bench(Bench::Verify(options)) => bench::verify::run(&options),
         Task::Reproduce(options) => reproduce::run(&options),
     }
 }

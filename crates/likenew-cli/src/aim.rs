@@ -7,8 +7,8 @@ use likenew_core::procedure::Layout;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
-use likenew_sim::Spec;
 use likenew_sim::model::Model;
+use likenew_sim::{Named, Spec, State};
 
 use crate::arguments::{Carry, EngineName};
 use crate::exit::Failure;
@@ -102,6 +102,17 @@ impl Aim {
     /// Whether a procedure may write to it.
     pub(crate) fn is_writable(&self) -> bool {
         !matches!(self, Self::Real(_, Place::File { .. } | Place::Device { .. }))
+    }
+
+    /// Whether what is read of it was never written, so that reads may be answered by nothing.
+    pub(crate) fn is_blank(&self) -> bool {
+        match self {
+            Self::Simulated(spec) => {
+                spec.state == State::New && spec.fill.is_none() && !matches!(spec.drive, Named::Snapshot(_))
+            }
+            Self::Nop | Self::Overwritten(..) => false,
+            Self::Real(..) => self.is_folder(),
+        }
     }
 
     /// What is known of a simulated drive.

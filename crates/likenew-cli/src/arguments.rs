@@ -1,7 +1,9 @@
 //! What can be typed. Flags only build a plan: the longest way of saying it is `likenew run PLAN.toml`.
 
 mod age;
+mod apps;
 mod bench;
+mod cache;
 mod data;
 mod drives;
 mod endure;
@@ -9,6 +11,7 @@ mod fill;
 mod import;
 mod judge;
 mod record;
+mod replay;
 mod report;
 mod resume;
 mod run;
@@ -16,6 +19,7 @@ mod sim;
 mod surface;
 mod sweep;
 mod trim;
+mod verify;
 mod watch;
 
 use std::path::PathBuf;
@@ -26,7 +30,9 @@ use likenew_core::units::parse_size;
 use likenew_procedures::profile::Profile;
 
 pub(crate) use age::Age;
+pub(crate) use apps::Apps;
 pub(crate) use bench::Bench;
+pub(crate) use cache::Cache;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
@@ -34,6 +40,7 @@ pub(crate) use fill::Fill;
 pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
 pub(crate) use record::Record;
+pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
 pub(crate) use run::Run;
@@ -41,6 +48,7 @@ pub(crate) use sim::{Sim, SimAction, SimSave, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
 pub(crate) use trim::Trim;
+pub(crate) use verify::Verify;
 pub(crate) use watch::Watch;
 
 /// Tells you how far a drive has fallen from its first day, and why.
@@ -72,8 +80,16 @@ pub(crate) enum Command {
     Age(Age),
     /// Does it matter how compressible the data is, and what does that mean for your files?
     Data(Data),
+    /// What part of a number is RAM, and what is the drive's own?
+    Cache(Cache),
     /// Does TRIM reach the flash, and what is it worth?
     Trim(Trim),
+    /// Does it hold what it says, and is what was written what is read?
+    Verify(Verify),
+    /// Would this drive make a recorded day faster? Replays a recording, on several drives one after the other
+    Replay(Replay),
+    /// What do applications get of it, and does it hold out?
+    Apps(Apps),
     /// What does this very workload come to? Runs any plan
     Run(Run),
     /// What does it get from all programs, and how long do they wait? Records your own day as a trace
@@ -99,19 +115,24 @@ pub(crate) enum Command {
 pub(crate) struct On {
     /// A folder, a file, a block device, or a simulated drive such as sim:tiny-flash?state=used
     pub(crate) target: String,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
+    /// Where all randomness comes from [default: 0]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
     #[arg(long)]
     pub(crate) plan: bool,
 }
 
 impl On {
+    /// The seed that was said, or the usual one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
     /// The plan that asks this of it, with these settings.
     pub(crate) fn plan_of(&self, procedure: &str, options: toml::Table) -> Plan {
         let target = Some(self.target.clone());
-        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed, options }
+        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed(), options }
     }
 }
 

@@ -84,8 +84,9 @@ impl From<Fault> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Unfit(text) | RunError::Recording(text) => Self::Usage(text),
+            RunError::Unfit(text) => Self::Usage(text),
             RunError::Fault(fault) => fault.into(),
+            RunError::Recording(why) => Self::Usage(why),
         }
     }
 }

@@ -2,19 +2,23 @@
 
 use likenew_archive::{Run, SampleWriter};
 use likenew_core::look::{Look, Sight};
+use likenew_core::recorded::Recorded;
 use likenew_core::recorder::Recorder;
 use likenew_core::segment::Segment;
+use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 use likenew_run::conduct::Observer;
 
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::recordings::Recordings;
 
 /// The observer of one run.
 pub(crate) struct Follow<'a> {
     pub(crate) progress: Progress,
     pub(crate) archive: Option<&'a mut Run>,
     pub(crate) samples: Option<&'a SampleWriter>,
+    pub(crate) recordings: Recordings,
     /// How many workloads and looks there will be in all.
     pub(crate) expected: usize,
     /// How many there were so far …
@@ -30,6 +34,10 @@ impl Observer for Follow<'_> {
 
     fn stop_asked(&self) -> bool {
         interrupt::asked()
+    }
+
+    fn trace(&mut self, recorded: &Recorded) -> Result<Box<dyn TraceSource>, String> {
+        self.recordings.open(recorded)
     }
 
     fn recorder(&mut self) -> Box<dyn Recorder + Send> {

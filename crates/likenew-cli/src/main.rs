@@ -13,6 +13,8 @@ mod measure;
 mod output;
 mod progress;
 mod prompt;
+mod ranking;
+mod recordings;
 mod scanning;
 mod screen;
 mod usual;
@@ -44,7 +46,11 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Endure(command) => commands::endure::run(command),
         Command::Age(command) => commands::age::run(command),
         Command::Data(command) => commands::data::run(command),
+        Command::Cache(command) => commands::cache::run(command),
         Command::Trim(command) => commands::trim::run(command),
+        Command::Verify(command) => commands::verify::run(command),
+        Command::Replay(command) => commands::replay::run(command),
+        Command::Apps(command) => commands::apps::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Record(command) => commands::record::run(&command),
         Command::Drives(command) => commands::drives::run(&command),

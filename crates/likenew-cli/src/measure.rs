@@ -14,7 +14,7 @@ use likenew_core::rehearsal::Rehearsal;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, amount, three_digits};
 use likenew_core::verdict::Findings;
-use likenew_procedures::all::from_plan;
+use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
 use likenew_run::calibrate::calibrate;
 use likenew_run::conduct::{End, conduct};
@@ -26,6 +26,7 @@ use crate::exit::{Exit, Failure};
 use crate::export::export;
 use crate::follow::Follow;
 use crate::progress::Progress;
+use crate::recordings::Recordings;
 use crate::{interrupt, output, prompt};
 
 /// More than this is written to a real drive only after a question.
@@ -67,6 +68,14 @@ pub(crate) fn ask(
 
 /// Carries out a plan.
 pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure> {
+    measure_for(plan, aim, how, &mut |document| output::put(vec![document], &how.output))
+}
+
+/// Who is given the report when it is there.
+pub(crate) type Show<'a> = dyn FnMut(Document) -> Result<(), Failure> + 'a;
+
+/// Carries out a plan for somebody who shows the report.
+pub(crate) fn measure_for(plan: Plan, aim: &Aim, how: &How, show: &mut Show<'_>) -> Result<Exit, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
     let mut drive = aim.open(procedure.layout(), how)?;
@@ -80,7 +89,7 @@ pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure>
     ask_about_wear(&mut *drive, procedure.always_asks(), &rehearsal, aim, how)?;
     let instrument = instrument(&*drive, aim)?;
     let archive = archive(&evidence, &instrument, how)?;
-    carry_out(Measurement { drive, procedure, evidence, instrument, archive, rehearsal }, how)
+    carry_out(Measurement { drive, procedure, evidence, instrument, archive, rehearsal }, how, show)
 }
 
 /// Everything that a run needs to go on to its end.
@@ -96,12 +105,12 @@ pub(crate) struct Measurement {
 }
 
 /// Runs what is to be run, judges, keeps and shows.
-pub(crate) fn carry_out(measurement: Measurement, how: &Carry) -> Result<Exit, Failure> {
+pub(crate) fn carry_out(measurement: Measurement, how: &Carry, show: &mut Show<'_>) -> Result<Exit, Failure> {
     let Measurement { mut drive, procedure, mut evidence, instrument, mut archive, rehearsal } = measurement;
     let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &rehearsal, how);
     // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back.
     drop(drive);
-    let findings = procedure.judge(&evidence);
+    let findings = judge(&*procedure, &evidence);
     // What was measured is shown even where it could not be kept.
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     if let (Some(run), Ok(())) = (&archive, &kept) {
@@ -114,7 +123,7 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry) -> Result<Exit, F
     let found = findings.found_problem();
     // A plan may measure nothing: then what it says follows from its settings.
     if !evidence.is_empty() || matches!(end, Ok(End::Complete)) {
-        output::put(vec![document(&evidence, findings, instrument)], &how.output)?;
+        show(document(&evidence, findings, instrument))?;
     }
     let exit = said(end?, found);
     kept.map_err(anyhow::Error::new)?;
@@ -176,6 +185,7 @@ fn follow(
         progress: Progress::new(),
         archive,
         samples: samples.as_ref(),
+        recordings: Recordings::default(),
         expected,
         done: evidence.steps(),
         segments: evidence.segments.len(),

@@ -11,6 +11,7 @@ use likenew_report::terminal::{Terminal, show};
 
 use crate::arguments::Output;
 use crate::exit::Failure;
+use crate::ranking::ranking;
 
 /// Shows one document, or several side by side, wherever it was asked for.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
@@ -26,6 +27,9 @@ pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failu
         }
     }
     print(&show(&documents, &terminal()))?;
+    if let Some(ranking) = ranking(&documents) {
+        print(&ranking)?;
+    }
     if let Some(path) = &output.html {
         let plain = if html::is_rich() {
             ""

@@ -103,6 +103,9 @@ impl Recorder for ProgressRecorder {
     fn begin(&mut self, workload: &Workload, at: Nanos) {
         self.name.clone_from(&workload.name);
         self.until = workload.until;
+        if let Some(recorded) = &workload.recorded {
+            self.until.ops.get_or_insert(recorded.expected.ios);
+        }
         (self.began, self.shown) = (at, at);
     }
 

@@ -3,6 +3,8 @@
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::units::amount;
+use likenew_procedures::data::Test;
+use likenew_procedures::pattern::Pattern;
 
 use crate::aim::Aim;
 use crate::exit::Failure;
@@ -36,4 +38,33 @@ pub(crate) fn span(asked: Option<u64>, usual: u64, step: u64, aim: &Aim) -> Resu
         )));
     }
     Ok(span)
+}
+
+/// Each pattern with the blocks and depths that were said for it: one value is for all, several are for each in order, and none is as
+/// usual.
+pub(crate) fn tests(
+    patterns: &[Pattern],
+    blocks: &[u64],
+    depths: &[u32],
+    usual: impl Fn(Pattern) -> Test,
+) -> Result<Vec<Test>, Failure> {
+    let fits = |count: usize, flag: &str| match count {
+        0 | 1 => Ok(()),
+        count if count == patterns.len() => Ok(()),
+        count => Err(Failure::Usage(format!(
+            "--{flag} has {count} values for {} patterns: give one for all, or one for each",
+            patterns.len()
+        ))),
+    };
+    fits(blocks.len(), "block")?;
+    fits(depths.len(), "depth")?;
+    let test = |(index, pattern): (usize, &Pattern)| {
+        let usual = usual(*pattern);
+        Test {
+            pattern: *pattern,
+            block: blocks.get(index).or(blocks.first()).copied().unwrap_or(usual.block),
+            depth: depths.get(index).or(depths.first()).copied().unwrap_or(usual.depth),
+        }
+    };
+    Ok(patterns.iter().enumerate().map(test).collect())
 }

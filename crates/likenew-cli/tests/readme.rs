@@ -8,7 +8,9 @@ fn the_readme_tells_the_truth() {
     cases.env("XDG_DATA_HOME", data.path().to_str().unwrap()).env("NO_COLOR", "1").env("COLUMNS", "80");
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fio.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/watch.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/apps.md"));
     cases.run();
 }

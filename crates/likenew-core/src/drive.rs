@@ -39,7 +39,7 @@ pub trait Drive {
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault>;
 
     /// Lanes that are opened from here on reach it in this way; direct is how it starts. `cold` makes durable what was written
-    /// to files of our own and drops it from the page cache first, so that nothing of them comes from memory.
+    /// and drops it from the page cache first, so that nothing comes from memory; only what may be written is ours to drop.
     ///
     /// # Errors
     /// It has no such way, or nothing that is ours to drop; or the lab failed.

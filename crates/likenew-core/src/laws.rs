@@ -3,7 +3,7 @@
 //! 1. Time never goes back, and `wait` never returns early: something has ended, or `until` has come.
 //! 2. Every accepted I/O completes exactly once, on its own slot, not before it left and not after "now".
 //! 3. A rest lasts.
-//! 4. What was written is what is read, where a drive carries data.
+//! 4. What was written is what is read: any bytes, where a drive carries data, and stamped sectors on any drive that keeps them.
 //! 5. The same I/Os on the same simulated drive end at the same times.
 //!
 //! A law that is broken panics and names the law.
@@ -15,6 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::drive::{Drive, Lane, Need};
 use crate::io::{Completion, DataClass, Io, Op, Outcome, Slot};
+use crate::stamp::{SECTOR, Stamp};
 use crate::target::{Clock, Geometry, Target};
 use crate::units::Nanos;
 
@@ -29,6 +30,7 @@ pub fn all<D: Drive>(mut make: impl FnMut() -> D) {
     completes_everything_once(&mut make(), 1, 2_000);
     rests(&mut make());
     keeps_data(&mut make(), 2, 4_000);
+    keeps_stamps(&mut make(), 4, 2_000);
     if make().geometry().clock == Clock::Virtual {
         repeats_itself(&mut make, 3, 2_000);
     }
@@ -89,21 +91,53 @@ pub fn rests(drive: &mut impl Drive) {
 /// to some blocks are in flight together, never two of the same block; a plain array beside the drive says what each
 /// block holds. What a trimmed block holds is not known until it is written again.
 pub fn keeps_data(drive: &mut impl Drive, seed: u64, ios: usize) {
+    if drive.geometry().carries_data {
+        keeps(drive, seed, ios, bytes_of);
+    }
+}
+
+/// Law 4 of stamped sectors, on a drive that keeps them and may be written.
+pub fn keeps_stamps(drive: &mut impl Drive, seed: u64, ios: usize) {
     let geometry = drive.geometry();
-    if !geometry.carries_data || !geometry.writable {
+    if geometry.keeps_stamps() && geometry.block.is_multiple_of(SECTOR as u32) {
+        keeps(drive, seed, ios, sectors_of);
+    }
+}
+
+/// The class and the bytes of the write with this number, of a block at an address.
+type Content = fn(u64, u64, &mut [u8]) -> DataClass;
+
+/// Something that tells a block from all others.
+fn bytes_of(number: u64, _address: u64, block: &mut [u8]) -> DataClass {
+    for (byte, value) in block.iter_mut().zip(number.to_le_bytes().into_iter().cycle()) {
+        *byte = value;
+    }
+    DataClass::Random
+}
+
+fn sectors_of(number: u64, address: u64, block: &mut [u8]) -> DataClass {
+    let stamp = Stamp { key: 1, pass: number as u32 };
+    stamp.fill(address, block);
+    DataClass::Stamped(stamp)
+}
+
+fn keeps(drive: &mut impl Drive, seed: u64, ios: usize, content: Content) {
+    let geometry = drive.geometry();
+    if !geometry.writable {
         return;
     }
     let blocks = (geometry.capacity / u64::from(geometry.block)).min(KEPT_BLOCKS_MAX);
     let mut lane = open(drive);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut array = Array { block: geometry.block as usize, held: vec![None; blocks as usize], stamp: 0 };
+    let block = geometry.block as usize;
+    let mut array = Array { block, held: vec![None; blocks as usize], writes: 0, content };
     let mut in_flight: HashMap<Slot, Io> = HashMap::new();
     let (mut issued, mut done) = (0, Vec::new());
     while issued < ios || !in_flight.is_empty() {
         let slot = (0..DEPTH).map(Slot).find(|slot| !in_flight.contains_key(slot));
         if let Some(slot) = slot.filter(|_| issued < ios) {
             issued += 1;
-            let io = random_io(
+            let mut io = random_io(
                 &Geometry { capacity: blocks * u64::from(geometry.block), ..geometry.clone() },
                 slot,
                 &mut random,
@@ -112,9 +146,10 @@ pub fn keeps_data(drive: &mut impl Drive, seed: u64, ios: usize) {
             if in_flight.values().any(|other| io.offset < end(other) && other.offset < end(&io)) {
                 continue;
             }
-            if io.op == Op::Write {
-                array.write(&io, lane.buffer(slot));
-            }
+            io.data = match io.op {
+                Op::Write => array.write(&io, lane.buffer(slot)),
+                _ => content(0, io.offset, &mut []),
+            };
             lane.submit(&[io]).expect("a lane accepts what fits its geometry");
             in_flight.insert(slot, io);
         }
@@ -130,11 +165,12 @@ pub fn keeps_data(drive: &mut impl Drive, seed: u64, ios: usize) {
     }
 }
 
-/// What a drive should hold: a stamp for each block, or nothing where that is not known.
+/// What a drive should hold: the number of a write for each block, or nothing where that is not known.
 struct Array {
     block: usize,
     held: Vec<Option<u64>>,
-    stamp: u64,
+    writes: u64,
+    content: Content,
 }
 
 impl Array {
@@ -143,13 +179,15 @@ impl Array {
         first..first + io.length as usize / self.block
     }
 
-    /// Stamps the blocks of a write.
-    fn write(&mut self, io: &Io, buffer: &mut [u8]) {
+    /// Fills the blocks of a write, and says of which class they are.
+    fn write(&mut self, io: &Io, buffer: &mut [u8]) -> DataClass {
+        self.writes += 1;
+        let mut class = io.data;
         for (index, bytes) in self.blocks(io).zip(buffer.chunks_mut(self.block)) {
-            self.stamp += 1;
-            self.held[index] = Some(self.stamp);
-            stamp(self.stamp, bytes);
+            self.held[index] = Some(self.writes);
+            class = (self.content)(self.writes, (index * self.block) as u64, bytes);
         }
+        class
     }
 
     fn ended(&mut self, io: &Io, buffer: &[u8]) {
@@ -157,20 +195,13 @@ impl Array {
         for (index, bytes) in self.blocks(io).zip(buffer.chunks(self.block)) {
             match (io.op, self.held[index]) {
                 (Op::Read, Some(held)) => {
-                    stamp(held, &mut expected);
+                    (self.content)(held, (index * self.block) as u64, &mut expected);
                     assert!(bytes == expected, "law 4: block {index} reads back as written");
                 }
                 (Op::Trim, _) => self.held[index] = None,
                 _ => {}
             }
         }
-    }
-}
-
-/// Fills a block with something that tells it from all others.
-fn stamp(stamp: u64, block: &mut [u8]) {
-    for (byte, value) in block.iter_mut().zip(stamp.to_le_bytes().into_iter().cycle()) {
-        *byte = value;
     }
 }
 

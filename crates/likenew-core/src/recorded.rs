@@ -19,6 +19,12 @@ use crate::units::{Nanos, duration_text, size_text};
 pub struct Recorded {
     /// Its file, as the user names it.
     pub trace: String,
+    /// Its format, where the file does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Which of its volumes, where it holds several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
     /// Digest of its bytes.
     pub digest: String,
     /// When the I/Os leave.
@@ -182,6 +188,9 @@ impl Recorded {
         {
             return Err(format!("speed = {} is not in 0.001..1000000", clocked.speed));
         }
+        if matches!(self.data, DataClass::Stamped(_)) {
+            return Err("a recording is written over and over, so its data is never stamped".into());
+        }
         if self.applications.len() > Self::APPLICATIONS_MAX {
             let (count, most) = (self.applications.len(), Self::APPLICATIONS_MAX);
             return Err(format!("{count} applications are more than the {most} that are told apart"));
@@ -200,6 +209,8 @@ mod tests {
     fn recorded() -> Recorded {
         Recorded {
             trace: "day.csv".into(),
+            format: None,
+            volume: None,
             digest: "d".into(),
             pace: ReplayPace::Dependent(Clocked {
                 speed: 1.0,
@@ -219,7 +230,7 @@ mod tests {
     }
 
     fn workload(recorded: Recorded) -> Workload {
-        Workload { recorded: Some(recorded), ..Workload::new("day", Until::default(), Vec::new()) }
+        Workload { recorded: Some(Box::new(recorded)), ..Workload::new("day", Until::default(), Vec::new()) }
     }
 
     const GEOMETRY: Geometry = Geometry {

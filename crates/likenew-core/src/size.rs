@@ -19,6 +19,15 @@ impl Size {
         Self { choices: vec![(bytes, 1)] }
     }
 
+    /// These lengths in bytes with their weights.
+    ///
+    /// # Panics
+    /// When there is none, or one of them or its weight is zero.
+    pub fn mixed(choices: Vec<(u32, u32)>) -> Self {
+        assert!(!choices.is_empty() && choices.iter().all(|(bytes, weight)| *bytes > 0 && *weight > 0));
+        if let [(bytes, _)] = choices[..] { Self::fixed(bytes) } else { Self { choices } }
+    }
+
     /// Each length in bytes with its weight; at least one, all above zero.
     pub fn choices(&self) -> &[(u32, u32)] {
         &self.choices

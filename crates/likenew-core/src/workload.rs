@@ -42,7 +42,7 @@ pub struct Workload {
     pub flush: bool,
     /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<Box<Recorded>>,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -164,10 +164,10 @@ impl Workload {
             until,
             seed: 0,
             samples: 0,
-            recorded: None,
             access: Access::Direct,
             cold: false,
             flush: false,
+            recorded: None,
             streams,
         }
     }
@@ -180,7 +180,7 @@ impl Workload {
     /// Whether any stream changes what the drive holds.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.writes())
-            || self.recorded.as_ref().is_some_and(Recorded::writes)
+            || self.recorded.as_deref().is_some_and(Recorded::writes)
     }
 
     /// Whether it leaves the drive alone.
@@ -190,7 +190,7 @@ impl Workload {
 
     /// Streams that its samples may have.
     pub fn stream_count(&self) -> usize {
-        self.recorded.as_ref().map_or(self.streams.len(), Recorded::streams)
+        self.recorded.as_deref().map_or(self.streams.len(), Recorded::streams)
     }
 
     /// Whether its I/Os are meant to reach the drive, however many of them memory answers.
@@ -221,7 +221,7 @@ impl Workload {
         let alone = self.streams.iter().filter(|stream| stream.pace.turns().is_none());
         alone.map(|stream| u64::from(stream.pace.depth())).sum::<u64>()
             + turns.map_or(0, |(depth, _)| depth.into())
-            + self.recorded.as_ref().map_or(0, |recorded| recorded.depth.into())
+            + self.recorded.as_deref().map_or(0, |recorded| recorded.depth.into())
     }
 
     /// The share of the I/Os that each stream has, as far as its pace says: streams that take turns by their weights; others
@@ -240,7 +240,7 @@ impl Workload {
     /// The longest read or write in bytes; 0 for a rest.
     pub fn length_max(&self) -> u32 {
         let streams = self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0);
-        streams.max(self.recorded.as_ref().map_or(0, |recorded| recorded.length_max as u32))
+        streams.max(self.recorded.as_deref().map_or(0, |recorded| recorded.length_max as u32))
     }
 
     /// Whether it can run on a drive of this geometry.
@@ -250,7 +250,7 @@ impl Workload {
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.check_alone()
             .and_then(|()| self.check_streams(geometry))
-            .and_then(|()| self.recorded.as_ref().map_or(Ok(()), |recorded| recorded.check(geometry)))
+            .and_then(|()| self.recorded.as_deref().map_or(Ok(()), |recorded| recorded.check(geometry)))
             .map_err(|why| format!("workload \"{}\": {why}", self.name))
     }
 
@@ -267,7 +267,7 @@ impl Workload {
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
             return Err("it needs at least one lane and at most 65535 streams".into());
         }
-        if self.streams.is_empty() && (self.flush || !self.access.is_direct()) {
+        if self.is_rest() && (self.flush || !self.access.is_direct()) {
             return Err("a rest has no I/Os: leave out access and flush".into());
         }
         if self.samples > SAMPLES_MAX {

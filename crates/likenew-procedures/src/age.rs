@@ -1,6 +1,5 @@
 //! New against used: measures a drive, ages it by a recipe, and measures the same again.
 
-mod application_mix;
 mod comparison;
 mod ground;
 mod measured;
@@ -242,7 +241,7 @@ impl Age {
             verdicts::not_known_new(&evidence.identity).into_iter().fold(verdict, Verdict::caveat)
         });
         let score = verdicts::change(score, "The application score", is_alone).map(|verdict| {
-            verdict.because("it is the geometric mean of eight mixes of I/O, and not the score of PCMark")
+            verdict.because("it is made of ten mixes of I/O with the published counts of PCMark 8, and is not the score of PCMark")
         });
         let others = [
             verdicts::change(sequential, "Sequential writes", is_alone),

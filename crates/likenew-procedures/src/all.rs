@@ -1,13 +1,17 @@
 //! The list of all questions.
 
 use likenew_core::plan::Plan;
-use likenew_core::procedure::{Card, Procedure};
+use likenew_core::procedure::{Card, Evidence, Procedure};
+use likenew_core::verdict::Findings;
 
 use crate::age::Age;
+use crate::apps::Apps;
 use crate::bench::Bench;
+use crate::cache::Cache;
 use crate::data::Data;
 use crate::endure::Endure;
 use crate::fill::Fill;
+use crate::replay::Replay;
 use crate::run::Run;
 use crate::surface::Surface;
 use crate::sweep::Sweep;
@@ -23,7 +27,10 @@ pub const CARDS: &[&Card] = &[
     &crate::endure::CARD,
     &crate::age::CARD,
     &crate::data::CARD,
+    &crate::cache::CARD,
     &crate::trim::CARD,
+    &crate::replay::CARD,
+    &crate::apps::CARD,
     &crate::verify::CARD,
     &crate::run::CARD,
 ];
@@ -43,8 +50,11 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
         "endure" => Ok(Box::new(Endure::from_options(&plan.options)?)),
         "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
+        "cache" => Ok(Box::new(Cache::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "trim" => Ok(Box::new(Trim::from_options(&plan.options)?)),
+        "replay" => Ok(Box::new(Replay::from_options(&plan.options)?)),
+        "apps" => Ok(Box::new(Apps::from_options(&plan.options)?)),
         "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
@@ -52,4 +62,12 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
             Err(format!("there is no procedure \"{other}\"; there are {}", names.join(", ")))
         }
     }
+}
+
+/// What the evidence says to the question, and whether what was measured is what reached the device: the judgement of a run, and
+/// of one that is judged again.
+pub fn judge(procedure: &dyn Procedure, evidence: &Evidence) -> Findings {
+    let mut findings = procedure.judge(evidence);
+    findings.verdicts.extend(crate::counted::verdicts(&evidence.segments));
+    findings
 }

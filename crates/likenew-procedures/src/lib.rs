@@ -5,7 +5,10 @@
 
 pub mod age;
 pub mod all;
+pub mod apps;
 pub mod bench;
+pub mod cache;
+mod counted;
 pub mod data;
 pub mod endure;
 pub mod fill;
@@ -14,6 +17,7 @@ pub mod pattern;
 pub mod precise;
 pub mod profile;
 mod refusals;
+pub mod replay;
 mod rows;
 pub mod run;
 mod series;

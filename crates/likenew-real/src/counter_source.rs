@@ -71,8 +71,8 @@ impl CounterSource {
 fn read_one(device: &Path) -> Option<Counters> {
     // Of a partition, the disk decides whether it is counted.
     let iostats = ["queue/iostats", "../queue/iostats"];
-    let off = |name: &&str| fs::read_to_string(device.join(name)).is_ok_and(|text| text.trim() == "0");
-    if iostats.iter().any(|name| off(&name)) {
+    let off = |name: &str| fs::read_to_string(device.join(name)).is_ok_and(|text| text.trim() == "0");
+    if iostats.into_iter().any(off) {
         return None;
     }
     parse(&fs::read_to_string(device.join("stat")).ok()?)

@@ -19,6 +19,7 @@ pub mod open;
 pub mod sampler;
 pub mod scan;
 pub mod scratch;
+pub mod seed;
 pub mod space;
 pub mod stable_id;
 pub mod tracefs;

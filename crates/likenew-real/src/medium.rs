@@ -8,10 +8,11 @@ use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
-use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl, fsync};
+use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fsync};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::clock::Monotonic;
+use crate::fault::failed;
 use crate::flights::outcome;
 
 /// Descriptors and offsets behind a drive's addresses. Shared by all lanes, so nothing here locks on the way of an I/O.
@@ -98,6 +99,13 @@ pub(crate) fn set_direct(fd: impl AsFd, direct: bool) -> rustix::io::Result<()> 
     let mut flags = fcntl_getfl(&fd)?;
     flags.set(OFlags::DIRECT, direct);
     fcntl_setfl(fd, flags)
+}
+
+/// Makes durable what was written through any descriptor of a file or device, and drops all of its pages.
+pub(crate) fn drop_cached(fd: impl AsFd) -> Result<(), Fault> {
+    fsync(&fd).map_err(failed("make durable what was written"))?;
+    // Without a length it is all of it (posix_fadvise(2)). Only clean pages are dropped.
+    fadvise(fd, 0, None, Advice::DontNeed).map_err(failed("drop what was written from the page cache"))
 }
 
 /// The mode of `fallocate` that says "this range holds nothing of use". Of a file it frees the blocks; a block device

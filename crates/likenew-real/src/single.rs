@@ -10,7 +10,7 @@ use likenew_core::target::Geometry;
 
 use crate::clock::Monotonic;
 use crate::fault::failed;
-use crate::medium::{Medium, Spot, perform_at, set_direct};
+use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::trim;
 
 /// One descriptor; addresses are offsets in it.
@@ -57,6 +57,10 @@ impl Medium for Single {
     }
 
     fn make_cold(&self) -> Result<(), Fault> {
+        // What may be written is nobody else's.
+        if self.geometry.writable {
+            return drop_cached(&self.fd);
+        }
         Err(Fault::Unsuitable(
             "what the page cache holds of a file or device that is not our own stays there: leave out cold, or give a folder"
                 .into(),

@@ -13,13 +13,13 @@ use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 use likenew_core::trim::Sent;
 use likenew_core::units::{Nanos, amount};
-use rustix::fs::{Advice, Mode, OFlags, fadvise, fstatvfs, fsync, open, syncfs};
+use rustix::fs::{Mode, OFlags, fstatvfs, fsync, open, syncfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::clock::Monotonic;
 use crate::fault::failed;
-use crate::medium::{Medium, Spot, perform_at, set_direct};
+use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::scratch::{Scratch, lock};
 use crate::trim::{self, Ground, Sender};
 
@@ -283,12 +283,7 @@ impl Medium for FileTable {
     }
 
     fn make_cold(&self) -> Result<(), Fault> {
-        self.flush().map_err(failed("make our own files durable"))?;
-        // Zero bytes from zero on are all of a file (posix_fadvise(2)). Only clean pages are dropped.
-        let mut files = self.there();
-        files
-            .try_for_each(|fd| fadvise(fd, 0, None, Advice::DontNeed))
-            .map_err(failed("drop our own files from the page cache"))
+        self.there().try_for_each(drop_cached)
     }
 
     fn vanished(&self) -> Option<PathBuf> {

@@ -8,8 +8,10 @@ use likenew_core::access::Access;
 use likenew_core::counters::Counters;
 use likenew_core::drive::Drive;
 use likenew_core::io::{Op, Outcome};
+use likenew_real::consent::Consent;
 use likenew_real::engine::Engine;
 use likenew_real::open::{Options, open};
+use likenew_real::scratch::Scratch;
 use support::{Loop, Mounted, disk_folder, filled_file, lane, one, open_folder, refusal, run, says};
 
 const ENGINES: [Engine; 2] = [Engine::Uring, Engine::Posix];
@@ -66,7 +68,7 @@ fn a_folders_device_counts_what_went_past_the_page_cache_and_not_what_ended_in_i
         near(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, "cold buffered reads");
         let before = drive.counters().unwrap();
         let buffered = counted(&mut *drive, Access::Buffered, true, Op::Write).bytes_written;
-        assert!(buffered < MOVED / 2, "{engine:?}: {buffered} were written at once");
+        assert!(buffered < MOVED / 10 * 9, "{engine:?}: {buffered} were written at once");
         flush(&mut *drive);
         near(drive.counters().unwrap().since(&before).bytes_written, "flushed writes");
         assert_eq!(counted(&mut *drive, Access::Null, false, Op::Write).bytes_written, 0);
@@ -89,6 +91,24 @@ fn a_device_is_counted_itself_and_read_through_the_page_cache() {
         assert_eq!(counted(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
         // Dropping what others have in memory is not ours to do.
         says(&refusal(drive.reach(Access::Buffered, true)), &["not our own", "give a folder"]);
+    }
+}
+
+#[test]
+fn a_device_that_may_be_written_is_ours_to_drop() {
+    let place = disk_folder();
+    let scratch = Scratch::create(place.path()).unwrap();
+    let (file, path) = scratch.create_file(0).unwrap();
+    file.set_len(MOVED).unwrap();
+    let Some(device) = Loop::attach(&path) else { return };
+    for engine in ENGINES {
+        let consent = Some(Consent::for_own_loop_device(&device.0).unwrap());
+        let mut drive = open(&device.0, Options { engine, consent, ..Options::default() }).unwrap();
+        counted(&mut *drive, Access::Buffered, false, Op::Write);
+        let before = drive.counters().unwrap();
+        assert_eq!(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, MOVED);
+        assert!(drive.counters().unwrap().since(&before).bytes_written <= MOVED);
+        assert_eq!(counted(&mut *drive, Access::Direct, true, Op::Write).bytes_written, MOVED);
     }
 }
 

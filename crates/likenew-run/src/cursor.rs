@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use likenew_core::place::Place;
+use likenew_core::target::Geometry;
 use rand::{Rng, RngExt as _};
 use rand_distr::{Distribution as _, Zipf};
 
@@ -12,32 +13,43 @@ const SCATTER: u128 = 9_223_372_036_854_775_837;
 
 /// Where the next I/O goes.
 pub(crate) enum Cursor {
-    Forward { range: Range<u64>, at: u64 },
-    Uniform { range: Range<u64> },
-    Zipf { range: Range<u64>, theta: f64, ranks: Option<(u64, Zipf<f64>)> },
+    /// No I/O crosses a multiple of `boundary`.
+    Forward {
+        range: Range<u64>,
+        at: u64,
+        boundary: u64,
+    },
+    Uniform {
+        range: Range<u64>,
+    },
+    Zipf {
+        range: Range<u64>,
+        theta: f64,
+        ranks: Option<(u64, Zipf<f64>)>,
+    },
 }
 
 impl Cursor {
-    /// For copy `copy` of `copies` that share the resolved `range`.
-    pub(crate) fn new(place: &Place, range: Range<u64>, block: u32, copy: u32, copies: u32) -> Self {
+    /// For a copy of a stream whose resolved zone is `range`.
+    pub(crate) fn new(place: &Place, range: Range<u64>, geometry: &Geometry, copy: u32, copies: u32) -> Self {
         match *place {
             Place::Forward(_) => {
-                let part = part(&range, block, copy, copies);
-                Self::Forward { at: part.start, range: part }
+                let part = part(&range, geometry.block, copy, copies);
+                Self::Forward { at: part.start, range: part, boundary: geometry.boundary.unwrap_or(u64::MAX) }
             }
             Place::Uniform(_) => Self::Uniform { range },
             Place::Zipf { theta, .. } => Self::Zipf { range, theta, ranks: None },
         }
     }
 
-    /// The offset and length of the next I/O of `length` bytes. Only the last one before the end of a sequential zone is
-    /// shorter.
+    /// The offset and length of the next I/O of `length` bytes. Only the last one before the end of a sequential zone, or of
+    /// a file in it, is shorter.
     pub(crate) fn next(&mut self, length: u32, random: &mut impl Rng) -> (u64, u32) {
         match self {
-            Self::Forward { range, at } => {
+            Self::Forward { range, at, boundary } => {
                 let offset = *at;
                 let left = range.end - offset;
-                let length = u64::from(length).min(left);
+                let length = u64::from(length).min(left).min(*boundary - offset % *boundary);
                 *at = if length == left { range.start } else { offset + length };
                 (offset, length as u32)
             }
@@ -76,6 +88,7 @@ fn part(range: &Range<u64>, block: u32, copy: u32, copies: u32) -> Range<u64> {
 mod tests {
     use super::*;
     use likenew_core::region::Region;
+    use likenew_core::target::Clock;
     use rand::SeedableRng as _;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -89,13 +102,13 @@ mod tests {
             let mut covered = vec![0; 1000];
             for copy in 0..copies {
                 let place = Place::Forward(Region::WHOLE);
-                let mut cursor = Cursor::new(&place, 0..1_000 * 512, 512, copy, copies);
+                let mut cursor = Cursor::new(&place, 0..1_000 * 512, &geometry(512, None), copy, copies);
                 loop {
                     let (offset, length) = cursor.next(8 * 512, &mut random());
                     for block in offset / 512..(offset + u64::from(length)) / 512 {
                         covered[block as usize] += 1;
                     }
-                    if let Cursor::Forward { range, at } = &cursor
+                    if let Cursor::Forward { range, at, .. } = &cursor
                         && *at == range.start
                     {
                         break;
@@ -106,11 +119,36 @@ mod tests {
         }
     }
 
+    fn geometry(block: u32, boundary: Option<u64>) -> Geometry {
+        Geometry {
+            capacity: 1 << 30,
+            block,
+            boundary,
+            writable: true,
+            trims: true,
+            carries_data: false,
+            clock: Clock::Virtual,
+        }
+    }
+
+    #[test]
+    fn several_lengths_in_sequence_cross_no_file() {
+        let place = Place::Forward(Region::WHOLE);
+        let mut cursor = Cursor::new(&place, 0..10 * 65_536, &geometry(4096, Some(65_536)), 0, 1);
+        let mut at = 0;
+        for io in 0..1000u32 {
+            let (offset, length) = cursor.next([4096, 65_536, 16_384][io as usize % 3], &mut random());
+            assert_eq!(offset, at % (10 * 65_536));
+            assert_eq!(offset / 65_536, (offset + u64::from(length) - 1) / 65_536);
+            at = offset + u64::from(length);
+        }
+    }
+
     #[test]
     fn random_places_stay_inside_and_reach_everything() {
         let range = 4096..4096 + 100 * 4096;
         for place in [Place::Uniform(Region::WHOLE), Place::Zipf { region: Region::WHOLE, theta: 0.5 }] {
-            let mut cursor = Cursor::new(&place, range.clone(), 4096, 0, 1);
+            let mut cursor = Cursor::new(&place, range.clone(), &geometry(4096, None), 0, 1);
             let (mut random, mut seen) = (random(), std::collections::HashSet::new());
             for _ in 0..10_000 {
                 let (offset, length) = cursor.next(4096, &mut random);
@@ -126,7 +164,7 @@ mod tests {
     #[test]
     fn zipf_prefers_few_places() {
         let place = Place::Zipf { region: Region::WHOLE, theta: 1.2 };
-        let mut cursor = Cursor::new(&place, 0..1_000 * 4096, 4096, 0, 1);
+        let mut cursor = Cursor::new(&place, 0..1_000 * 4096, &geometry(4096, None), 0, 1);
         let (mut random, mut counts) = (random(), std::collections::HashMap::new());
         for _ in 0..100_000 {
             *counts.entry(cursor.next(4096, &mut random).0).or_insert(0) += 1;

@@ -133,7 +133,7 @@ impl Kind {
             mix: stream.op,
             size: stream.size.clone(),
             weights: stream.size.choices().iter().map(|(_, weight)| weight).sum(),
-            cursor: Cursor::new(&stream.place, range, geometry.block, of.copy, of.copies),
+            cursor: Cursor::new(&stream.place, range, geometry, of.copy, of.copies),
             data: stream.data,
             random: Xoshiro256PlusPlus::from_rng(&mut seeds),
         }

@@ -165,11 +165,13 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
         let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
         let sent = self.target.submit(&[flush])?;
+        self.busy.sent(sent, 1);
         while self.ended.is_empty() {
             self.target.wait(self.target.now() + self.pulse, &mut self.ended)?;
         }
         let ended = self.ended.pop().expect("the only I/O in flight has ended");
         self.now = ended.at;
+        self.busy.ended(ended.at);
         let Completion { at: done, outcome, .. } = ended;
         let sample = Sample { op: Op::Flush, outcome, due: sent, sent, done, ..NO_FLIGHT.sample };
         if let ControlFlow::Break(stop) = recorder.record(&[sample]) {

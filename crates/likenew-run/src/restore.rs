@@ -182,7 +182,7 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<
         held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
     // What a recording has written lies within what it touches, and so does what was written for it beforehand.
     let mut touched: Vec<&Recorded> = Vec::new();
-    for recorded in segments.iter().filter_map(|segment| segment.workload.recorded.as_ref()) {
+    for recorded in segments.iter().filter_map(|segment| segment.workload.recorded.as_deref()) {
         if !touched.iter().any(|known| known.digest == recorded.digest && known.region == recorded.region) {
             touched.push(recorded);
             workloads.push(touch(recorded));
@@ -194,7 +194,7 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<
 fn touch(recorded: &Recorded) -> Workload {
     let recorded = Recorded { pace: ReplayPace::Prepare, ..recorded.clone() };
     let name = "writing again what the recording touches";
-    Workload { recorded: Some(recorded), ..Workload::new(name, Until::default(), Vec::new()) }
+    Workload { recorded: Some(Box::new(recorded)), ..Workload::new(name, Until::default(), Vec::new()) }
 }
 
 fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload {

@@ -6,18 +6,17 @@ use std::sync::atomic::AtomicBool;
 use likenew_core::damage::Damage;
 use likenew_core::drive::{Drive, Lane, Need};
 use likenew_core::fault::Fault;
-use likenew_core::recorded::{Recorded, ReplayPace};
+use likenew_core::recorded::Recorded;
 use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::replayed::Replayed;
 use likenew_core::segment::{Segment, SegmentRecorder};
-use likenew_core::target::{Geometry, Target};
+use likenew_core::target::Target;
 use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 
 use crate::course::Streams;
 use crate::issuer::Copy;
 use crate::lane::{LaneEnd, Share, run_lane};
-use crate::replay::{Preparation, Recording};
+use crate::replay::Replay;
 
 /// Makes one more recorder for every lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
@@ -93,8 +92,10 @@ pub fn run_with(
     let (ends, replayed) = match course {
         None => (run_lanes(&mut lanes, &shares, extra), None),
         Some(course) => {
-            let (end, replayed) = course.run(&mut *lanes[0], &shares[0], extra);
-            (vec![end], replayed)
+            let extra = extra.into_iter().next().expect("there is a recorder for each lane");
+            let mut recorders = (SegmentRecorder::default(), extra);
+            let (end, replayed) = course.run(&mut *lanes[0], &shares[0], &mut recorders);
+            (vec![(recorders.0, end)], replayed)
         }
     };
     let health_after = lanes[0].health();
@@ -112,57 +113,6 @@ pub fn run_with(
 
 /// What a lane has recorded, and how it ended.
 type Ended = (SegmentRecorder, LaneEnd);
-
-/// A recording on its way to a lane.
-enum Replay {
-    /// Its I/Os.
-    Ios(Box<Recording>),
-    /// What they touch.
-    Touched(Preparation),
-}
-
-impl Replay {
-    /// The course of a workload that has a recording.
-    fn of(
-        workload: &Workload,
-        traces: &mut TraceOpener<'_>,
-        geometry: &Geometry,
-    ) -> Result<Option<Self>, RunError> {
-        let Some(recorded) = &workload.recorded else { return Ok(None) };
-        let source = traces(recorded).map_err(RunError::Recording)?;
-        Ok(Some(if recorded.pace == ReplayPace::Prepare {
-            Self::Touched(Preparation::new(recorded, source, geometry).map_err(RunError::Recording)?)
-        } else {
-            Self::Ios(Box::new(Recording::new(recorded, source, geometry)))
-        }))
-    }
-
-    fn run(
-        self,
-        lane: &mut dyn Target,
-        share: &Share<'_>,
-        extra: Vec<Box<dyn Recorder + Send>>,
-    ) -> (Ended, Option<Replayed>) {
-        let extra = extra.into_iter().next().expect("there is a recorder for each lane");
-        let mut recorders = (SegmentRecorder::default(), extra);
-        let halt = AtomicBool::new(false);
-        let (end, replayed) = match self {
-            Self::Touched(course) => {
-                let (end, _) = run_lane(lane, share, |_, _| course, &mut recorders, &halt);
-                (end, None)
-            }
-            Self::Ios(mut course) => {
-                let begin = |_: &dyn Target, began| {
-                    course.begin(began);
-                    *course
-                };
-                let (end, course) = run_lane(lane, share, begin, &mut recorders, &halt);
-                (end, Some(course.replayed()))
-            }
-        };
-        ((recorders.0, end), replayed)
-    }
-}
 
 /// One lane runs on the caller's thread; more run on threads of their own that start together.
 fn run_lanes(

@@ -6,7 +6,6 @@ use likenew_core::look::{Look, Seen, Sight};
 use likenew_core::memory::Memory;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
-use likenew_core::recorded::Recorded;
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -165,7 +164,7 @@ fn a_drive_is_brought_back_by_what_was_run_and_looked_at() {
             assert_eq!(all, 7);
             names.push(matches!(again, Again::Look(_)));
         };
-        let mut none = |recorded: &Recorded| Err(format!("{} is not at hand", recorded.trace));
+        let mut none = |_: &_| Err("there is no recording here".to_owned());
         restore(&mut memory(), &evidence.segments, &evidence.sights, begins, &mut none, &mut || Box::new(()))
     };
     back(&evidence).unwrap();

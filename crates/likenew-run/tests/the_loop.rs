@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use likenew_core::access::Access;
 use likenew_core::io::Op;
 use likenew_core::memory::Memory;
 use likenew_core::recorder::{Recorder, Stop};
@@ -156,6 +157,49 @@ fn a_workload_that_does_not_fit_is_refused_before_anything_happens() {
         "until = { ops = 1 }\n[[stream]]\nop = 'write'\nsize = '4k'\nplace.forward = 'whole'\npace.closed.depth = 1",
     );
     assert!(matches!(run(&mut drive(1).read_only(), &write, &mut || Box::new(())), Err(RunError::Unfit(_))));
+}
+
+#[test]
+fn what_the_drive_counted_meanwhile_is_part_of_the_record() {
+    let mut drive = drive(2);
+    for _ in 0..2 {
+        let ran = run(&mut drive, &reads("ops = 100", 4), &mut || Box::new(())).unwrap();
+        let counted = ran.segment.counted.unwrap();
+        assert_eq!((counted.reads, counted.bytes_read, counted.writes), (100, 100 * 4096, 0));
+        assert_eq!(counted.busy, Nanos(100 * SERVICE.0));
+    }
+}
+
+#[test]
+fn a_flush_at_the_end_counts() {
+    let text = |flush: &str| {
+        format!(
+            "until = {{ ops = 10 }}\n{flush}[[stream]]\nop = 'write'\nsize = '4k'\nplace.forward = 'whole'\npace.closed.depth = 1"
+        )
+    };
+    let without = run_quietly(drive(1), &workload(&text("")));
+    let with = run_quietly(drive(1), &workload(&text("flush = true\n")));
+    assert_eq!((without.ios(Op::Flush), with.ios(Op::Flush)), (0, 1));
+    assert_eq!(with.elapsed(), without.elapsed() + SERVICE);
+    assert_eq!((with.bytes(Op::Write), with.total_of(Op::Flush).latency_ns_sum), (10 * 4096, SERVICE.0));
+    // Of what was stopped, nobody waits for it.
+    let mut stopped = workload(&text("flush = true\n"));
+    stopped.until.ops = Some(1000);
+    let ran = run(&mut drive(1), &stopped, &mut || Box::new(StopAfter(5))).unwrap();
+    assert_eq!(ran.segment.ios(Op::Flush), 0);
+}
+
+#[test]
+fn a_drive_without_a_page_cache_refuses_to_use_one() {
+    let usual = reads("ops = 1", 1);
+    let buffered = Workload { access: Access::Buffered, ..usual.clone() };
+    let null = Workload { access: Access::Null, ..usual.clone() };
+    for odd in [buffered, null, Workload { cold: true, ..usual }] {
+        let refused = run(&mut drive(1), &odd, &mut || Box::new(()));
+        assert!(
+            matches!(refused, Err(RunError::Fault(fault)) if fault.to_string().contains("no page cache"))
+        );
+    }
 }
 
 struct StopAfter(u64);

@@ -52,6 +52,8 @@ fn clocked() -> Clocked {
 fn workload(pace: ReplayPace, depth: u32) -> Workload {
     let recorded = Recorded {
         trace: "day".into(),
+        format: None,
+        volume: None,
         digest: String::new(),
         pace,
         depth,
@@ -64,7 +66,11 @@ fn workload(pace: ReplayPace, depth: u32) -> Workload {
         applications: vec!["make".into(), "cc".into()],
         expected: Expected::default(),
     };
-    Workload { recorded: Some(recorded), samples: 4096, ..Workload::new("day", Until::default(), Vec::new()) }
+    Workload {
+        recorded: Some(Box::new(recorded)),
+        samples: 4096,
+        ..Workload::new("day", Until::default(), Vec::new())
+    }
 }
 
 fn ran(mut drive: Memory, workload: &Workload, ios: Vec<Result<TraceIo, String>>) -> Ran {

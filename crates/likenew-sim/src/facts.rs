@@ -23,6 +23,7 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
             volume_facts(&VolumeParameters { trims, ..*volume }, spec.state)
         }
     });
+    facts.extend(spec.memory.map(|bytes| fact("memory of the host", amount(bytes))));
     if let Some(faults) = &model.faults {
         let described = faults.describe().into_iter();
         facts.extend(described.map(|(name, value)| fact(&format!("fault: {name}"), value)));

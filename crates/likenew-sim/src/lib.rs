@@ -3,7 +3,7 @@
 //! [`Spec`] reads what a user types after `sim:` and opens a [`SimDrive`], which the loop measures like any other drive.
 //! A drive is a flash drive ([`flash`]: link, firmware, write buffer, translation layer, chips), a hard disk
 //! ([`disk`]: link, firmware, caches, arm, platters) or a network volume ([`volume`]: link, I/O credits, store); any of them may
-//! have [`faults`]. Each layer answers one question: given what arrives when, when is it
+//! have [`faults`], and what is buffered meets the page cache of a [`host`] first. Each layer answers one question: given what arrives when, when is it
 //! done. New and used drives differ by their past alone, which the same layers make without time. The drives
 //! themselves are data: [`catalog`] lists those that are built in, each parameter with its source.
 //!
@@ -19,6 +19,7 @@ pub mod explain;
 mod facts;
 pub mod faults;
 pub mod flash;
+pub mod host;
 mod host_link;
 mod looking;
 mod make;

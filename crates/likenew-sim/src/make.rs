@@ -15,6 +15,7 @@ use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::log_block::{Bast, BlockMap, Fast};
 use crate::flash::page_map::PageMap;
 use crate::flash::translation_layer::TranslationLayer;
+use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
 use crate::spec::Spec;
@@ -61,8 +62,11 @@ pub(crate) fn drive(
         accounting: None,
     };
     let carries_data = spec.data || device.keeps_data();
+    let host = PageCacheParameters::default();
+    let host = spec.memory.map_or(host, |bytes| host.with_bytes(bytes));
+    let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
-    Ok(SimDrive::new(identity, trim_path, carries_data, device, Origin { spec: spec.text.clone(), text }))
+    Ok(SimDrive::new(identity, trim_path, carries_data, device, host, origin))
 }
 
 /// What the drive announces of TRIM, and what is between it and the host.

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use likenew_core::access::Access;
+use likenew_core::counters::Counters;
 use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Slot};
@@ -11,6 +13,9 @@ use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO};
+use crate::host::counted::Counted;
+use crate::host::page_cache::PageCache;
+use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::looking;
 use crate::snapshot::{self, Header, VERSION};
 
@@ -18,7 +23,10 @@ use crate::snapshot::{self, Header, VERSION};
 pub struct SimDrive {
     identity: Identity,
     geometry: Geometry,
-    device: Box<dyn Device>,
+    device: Counted,
+    /// What the host has in front of it, once something was buffered.
+    cache: Option<PageCache>,
+    host: PageCacheParameters,
     /// What its layers announce.
     trim_path: TrimPath,
     now: Nanos,
@@ -39,6 +47,7 @@ impl SimDrive {
         trim_path: TrimPath,
         carries_data: bool,
         mut device: Box<dyn Device>,
+        host: PageCacheParameters,
         origin: Origin,
     ) -> Self {
         let geometry = Geometry {
@@ -53,7 +62,8 @@ impl SimDrive {
         if carries_data && !device.keeps_data() {
             device.keep_data();
         }
-        Self { identity, geometry, device, trim_path, now: Nanos::ZERO, origin }
+        let device = Counted::new(device);
+        Self { identity, geometry, device, trim_path, cache: None, host, now: Nanos::ZERO, origin }
     }
 
     /// What its layers announce of TRIM.
@@ -74,20 +84,49 @@ impl SimDrive {
     /// # Errors
     /// It could not be written to `out`.
     pub fn save(&mut self, out: impl Write) -> io::Result<()> {
-        self.now = self.device.come_to_rest(self.now);
+        self.make_cold();
+        self.now = self.device.device_mut().come_to_rest(self.now);
         let Origin { spec, text } = self.origin.clone();
-        snapshot::write(&Header { version: VERSION.into(), spec, text }, &self.device.save(self.now), out)
+        let state = self.device.device().save(self.now);
+        snapshot::write(&Header { version: VERSION.into(), spec, text }, &state, out)
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.cache.as_ref().map_or_else(|| self.device.next_at(), |cache| cache.next_at(&self.device))
+    }
+
+    fn accept(&mut self, io: &Io) {
+        match &mut self.cache {
+            None => self.device.accept(io, self.now),
+            Some(cache) => cache.accept(&mut self.device, io, self.now),
+        }
+    }
+
+    /// The bytes of an I/O, in the slot that it has at the drive.
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        let slot = if self.cache.is_some() { PageCache::slot_at_drive(slot) } else { slot };
+        self.device.device_mut().data(slot)
+    }
+
+    /// Everything that the host still has is made durable and dropped, in the drive's time.
+    fn make_cold(&mut self) {
+        if let Some(cache) = &mut self.cache {
+            self.now = cache.make_cold(&mut self.device, self.now);
+        }
     }
 
     /// Lets time pass until something has ended, or until `until`.
     fn wait(&mut self, until: Nanos, in_flight: usize, done: &mut Vec<Completion>) {
         let (until, before) = (until.max(self.now), done.len());
-        while let Some(next) = self.device.next_at().filter(|next| *next <= until) {
+        while let Some(next) = self.next_at().filter(|next| *next <= until) {
             if done.len() > before && next > self.now {
                 return;
             }
             self.now = self.now.max(next);
-            self.device.step(done);
+            match &mut self.cache {
+                None => self.device.step(done),
+                Some(cache) => cache.step(&mut self.device, done),
+            }
         }
         if done.len() == before {
             assert!(until != Nanos::NEVER, "the drive would rest for ever with {in_flight} I/Os in flight");
@@ -109,6 +148,34 @@ impl Drive for SimDrive {
         1
     }
 
+    fn reach(&mut self, access: Access, cold: bool) -> Result<(), Fault> {
+        let name = &self.identity.name;
+        if access == Access::Null {
+            return Err(Fault::Unsuitable(format!(
+                "{name} is a simulated drive, on whose clock the instrument costs nothing: nothing is measured with access null"
+            )));
+        }
+        if access == Access::Buffered && self.geometry.carries_data {
+            return Err(Fault::Unsuitable(format!(
+                "{name} holds the bytes that are written to it, and the simulated page cache does not: leave out data=on, or                  measure it with direct I/O"
+            )));
+        }
+        if access == Access::Buffered && self.cache.is_none() {
+            self.cache = Some(PageCache::new(self.host, self.geometry.capacity));
+        }
+        if cold {
+            self.make_cold();
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.set_buffered(access == Access::Buffered);
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Option<Counters> {
+        Some(self.device.counters(self.now))
+    }
+
     /// Opens the single lane, at whatever depth is needed: I/Os beyond the command slots of the drive's link wait in
     /// the host.
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
@@ -119,7 +186,10 @@ impl Drive for SimDrive {
                 need.lanes
             )));
         }
-        self.device.announce_slots(need.depth);
+        match &mut self.cache {
+            None => self.device.announce_slots(need.depth),
+            Some(cache) => cache.announce_slots(&mut self.device, need.depth),
+        }
         let lane = SimLane {
             drive: self,
             in_flight: vec![false; need.depth as usize],
@@ -138,7 +208,7 @@ impl Drive for SimDrive {
     /// Bytes written, programmed and erased since the drive was opened: the making of its state does not count. Free
     /// blocks are those of now. A disk has neither erasures nor free blocks.
     fn accounting(&self) -> Option<Accounting> {
-        Some(self.device.accounting())
+        Some(self.device.device().accounting())
     }
 }
 
@@ -177,13 +247,13 @@ impl Target for SimLane<'_> {
             *in_flight = true;
             self.in_flight_count += 1;
             self.ios[io.slot.index()] = *io;
-            if self.drive.device.brings_bytes(io) {
+            if self.drive.device.device().brings_bytes(io) {
                 let buffer = room(&mut self.buffers[io.slot.index()], self.length_max);
-                let data = self.drive.device.data(io.slot);
+                let data = self.drive.data(io.slot);
                 data.clear();
                 data.extend_from_slice(&buffer[..io.length as usize]);
             }
-            self.drive.device.accept(io, self.drive.now);
+            self.drive.accept(io);
         }
         Ok(self.drive.now)
     }
@@ -197,8 +267,8 @@ impl Target for SimLane<'_> {
             *in_flight = false;
             self.in_flight_count -= 1;
             let io = &self.ios[completion.slot.index()];
-            if io.op == Op::Read && self.drive.device.brings_bytes(io) {
-                let data = self.drive.device.data(completion.slot);
+            if io.op == Op::Read && self.drive.device.device().brings_bytes(io) {
+                let data = self.drive.data(completion.slot);
                 self.buffers[completion.slot.index()][..data.len()].copy_from_slice(data);
             }
         }
@@ -206,7 +276,7 @@ impl Target for SimLane<'_> {
     }
 
     fn health(&mut self) -> Health {
-        self.drive.device.health()
+        self.drive.device.device().health()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use likenew_core::units::{Nanos, parse_duration};
+use likenew_core::units::{Nanos, parse_duration, parse_size};
 
 use crate::catalog::{Entry, catalog};
 use crate::error::SimError;
@@ -34,6 +34,8 @@ pub struct Spec {
     pub data: bool,
     /// Whether writes are cached, if not as the drive itself has it.
     pub cache: Option<bool>,
+    /// Bytes of the host's memory for what is buffered, if not as usual.
+    pub memory: Option<u64>,
 }
 
 /// How a simulated drive is named.
@@ -47,7 +49,7 @@ pub enum Named {
     Snapshot(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d and data=on, joined by &";
+const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d, data=on and memory=8GiB, joined by &";
 
 impl Spec {
     /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
@@ -79,6 +81,7 @@ impl Spec {
             age: Nanos::ZERO,
             data: false,
             cache: None,
+            memory: None,
         };
         let mut seen = Vec::new();
         for setting in query.into_iter().flat_map(|query| query.split('&')) {
@@ -109,6 +112,7 @@ impl Spec {
             ("age", span) => self.age = parse_duration(span).map_err(|error| format!("age is {error}"))?,
             ("cache", "on") => self.cache = Some(true),
             ("cache", "off") => self.cache = Some(false),
+            ("memory", size) => self.memory = Some(memory(size)?),
             ("fill", share) => match share.parse::<f64>() {
                 Ok(share) if (0.0..=1.0).contains(&share) => self.fill = Some(share),
                 _ => return Err(format!("fill is \"{share}\": it takes a share from 0 to 1, such as 0.8")),
@@ -190,6 +194,13 @@ impl Spec {
         }
         make::drive(self, model, text, None).map_err(bad)
     }
+}
+
+fn memory(size: &str) -> Result<u64, String> {
+    const MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 44;
+    let bytes = parse_size(size).map_err(|error| format!("memory is {error}"))?;
+    let fits = MEMORY.contains(&bytes).then_some(bytes);
+    fits.ok_or_else(|| format!("memory is \"{size}\": it takes a size from 1MiB to 16TiB, such as 8GiB"))
 }
 
 fn entry(name: &str) -> &'static Entry {

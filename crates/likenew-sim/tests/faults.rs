@@ -6,9 +6,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use closed_loop::{Load, open, run};
+use likenew_core::damage::Damage;
 use likenew_core::drive::{Drive as _, Need};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::laws;
+use likenew_core::stamp::Stamp;
 use likenew_core::units::Nanos;
 use likenew_sim::model::Model;
 use likenew_sim::{SimDrive, Spec};
@@ -307,6 +309,18 @@ fn nonsense_is_refused_with_file_line_and_range() {
         ("unreadable = 5", "it takes ranges"),
         ("unreadable = \"0..1MiB\"", "faults.retry_ns is missing"),
         ("slow = \"0..1MiB\"\nretry_ns = 5\nretries_max = 0", "faults.retries_max is 0"),
+        (
+            "real_capacity_bytes = 67108864\nwrap_bytes = 5",
+            "faults.wrap_bytes is 5: it takes a whole number from 67108864",
+        ),
+        (
+            "real_capacity_bytes = 67108864\nwrap_bytes = 67108865",
+            "it takes a multiple of identity.sector_bytes",
+        ),
+        ("wrap_bytes = 67108864", "[faults] has no key wrap_bytes"),
+        ("flipped = \"0..1MiB\"", "faults.flipped_bits is missing"),
+        ("flipped = \"0..1MiB\"\nflipped_bits = 5000", "faults.flipped_bits is 5000"),
+        ("lost_write_every = 0", "faults.lost_write_every is 0"),
         ("stall_every_ns = 5", "faults.stall_ns is missing"),
         ("stall_every_ns = 5\nstall_ns = 5", "faults.stall_ns is 5: it takes less than"),
         ("stall_ns = 5", "[faults] has no key stall_ns"),
@@ -314,6 +328,71 @@ fn nonsense_is_refused_with_file_line_and_range() {
     ] {
         let error = Model::parse("f.toml", &with_faults(FLASH, faults)).expect_err(faults).to_string();
         assert!(error.contains(words) && error.starts_with("f.toml:"), "{error} does not say {words}");
+    }
+}
+
+/// Writes stamped sectors of one pass, or reads them back and says what is wrong.
+fn stamped(drive: &mut SimDrive, op: Op, pass: u32, offset: u64, length: u32) -> Damage {
+    let stamp = Stamp { key: 1, pass };
+    let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4 << 20 }).unwrap().pop().unwrap();
+    let mut damage = Damage::default();
+    if op == Op::Write {
+        stamp.fill(offset, &mut lane.buffer(Slot(0))[..length as usize]);
+    }
+    let mut done = Vec::new();
+    lane.submit(&[Io { data: DataClass::Stamped(stamp), ..io(0, op, offset, length) }]).unwrap();
+    lane.wait(Nanos::NEVER, &mut done).unwrap();
+    if op == Op::Read {
+        damage.look(stamp, offset, &lane.buffer(Slot(0))[..length as usize]);
+    }
+    damage
+}
+
+#[test]
+fn what_goes_round_is_dropped_lost_or_flipped_is_so_in_what_is_read_with_data_and_without() {
+    let faults = "
+        real_capacity_bytes = 16777216
+        wrap_bytes = 33554432
+        flipped = \"4MiB..4100KiB\"
+        flipped_bits = 3
+        lost_write_every = 5";
+    for query in ["", "?data=on"] {
+        let text = with_faults(FLASH, faults);
+        let mut drive = Spec::parse(&format!("sim:f.toml{query}"))
+            .unwrap()
+            .open(|_: &Path| Ok(text.clone().into()))
+            .unwrap();
+        let mut at = |op, pass, offset| stamped(&mut drive, op, pass, offset, MIB as u32);
+        // The first four are done, the fifth is answered and lost.
+        for (pass, offset) in
+            [(1, 0), (1, 4 * MIB), (1, 15 * MIB + 512 * 1024), (1, 32 * MIB + 8 * MIB), (2, 0)]
+        {
+            at(Op::Write, pass, offset);
+        }
+        assert_eq!(at(Op::Read, 1, 0).bytes(), 0, "the newer one never came");
+        assert_eq!(at(Op::Read, 2, 0).stale_bytes, MIB);
+        let flipped = at(Op::Read, 1, 4 * MIB);
+        assert_eq!((flipped.wrong_bytes, flipped.wrong_bits), (4096, 3 * 8));
+        assert_eq!(at(Op::Read, 1, 4 * MIB), flipped, "the same ones each time");
+        let across = at(Op::Read, 1, 15 * MIB + 512 * 1024);
+        assert_eq!((across.missing_bytes, across.ranges[0].from), (MIB / 2, 16 * MIB));
+        assert_eq!(at(Op::Read, 1, 40 * MIB).bytes(), 0, "it is where it went round to");
+        let wrapped = at(Op::Read, 1, 8 * MIB);
+        assert_eq!((wrapped.wrapped_bytes, wrapped.ranges[0].found.address), (MIB, Some(40 * MIB)));
+        assert_eq!(drive.accounting().unwrap().host_bytes_written, 5 * MIB);
+    }
+}
+
+#[test]
+fn what_is_trimmed_or_overwritten_is_no_longer_there() {
+    for (trim, expected) in [("on", "missing"), ("off", "as it was")] {
+        let spec = Spec::parse(&format!("sim:f.toml?trim={trim}")).unwrap();
+        let mut drive = spec.open(|_: &Path| Ok(FLASH.into())).unwrap();
+        stamped(&mut drive, Op::Write, 1, 0, MIB as u32);
+        one_by_one(&mut drive, &[io(0, Op::Trim, 0, 4096), io(0, Op::Write, 8192, 4096)]);
+        let damage = stamped(&mut drive, Op::Read, 1, 0, MIB as u32);
+        assert_eq!(damage.missing_bytes, if expected == "missing" { 4096 } else { 0 });
+        assert_eq!(damage.wrong_bytes, 4096, "what was written over it has no stamp");
     }
 }
 

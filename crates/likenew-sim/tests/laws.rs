@@ -49,6 +49,8 @@ fn every_drive_of_the_catalogue_keeps_what_is_written_to_it() {
     for entry in likenew_sim::catalog() {
         let mut drive = open(&format!("sim:{}?data=on", entry.name));
         laws::keeps_data(&mut drive, 5, 3000);
+        let mut drive = open(&format!("sim:{}", entry.name));
+        laws::keeps_stamps(&mut drive, 5, 3000);
     }
 }
 

@@ -15,12 +15,12 @@ const FURTHER: &str = "(further)";
 pub(crate) struct Applications {
     names: Vec<String>,
     indices: FxHashMap<Box<[u8]>, u16>,
-    latest: (Box<[u8]>, u16),
+    latest: u16,
 }
 
 impl Applications {
     pub(crate) fn new() -> Self {
-        Self { names: vec![String::new()], indices: FxHashMap::default(), latest: (Box::default(), 0) }
+        Self { names: vec![String::new()], indices: FxHashMap::default(), latest: 0 }
     }
 
     pub(crate) fn names(&self) -> &[String] {
@@ -28,18 +28,19 @@ impl Applications {
     }
 
     /// The index of this name, which is new or known.
+    #[inline]
     pub(crate) fn index(&mut self, name: &[u8]) -> u16 {
         let name = &name[..name.len().min(LENGTH_MAX)];
         // The same program often comes again at once.
-        if *self.latest.0 == *name {
-            return self.latest.1;
+        if self.names[usize::from(self.latest)].as_bytes() == name {
+            return self.latest;
         }
         let index = match self.indices.get(name) {
             Some(index) => *index,
             None if name.is_empty() => 0,
             None => self.new_index(name),
         };
-        self.latest = (name.into(), index);
+        self.latest = index;
         index
     }
 

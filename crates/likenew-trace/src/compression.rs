@@ -9,13 +9,18 @@ const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 const BUFFER: usize = 256 << 10;
 
+/// Whether Zstandard data begins with a frame to be skipped, as that of some programs that pack in parallel does.
+fn is_skippable(magic: &[u8]) -> bool {
+    matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
+}
+
 /// The stream unpacked, and the name of its compression. Several gzip members or Zstandard frames are one stream.
 pub(crate) fn unpacked(
     mut stream: Box<dyn Read + Send>,
 ) -> io::Result<(Box<dyn Read + Send>, Option<&'static str>)> {
     let mut magic = Vec::with_capacity(ZSTANDARD.len());
     stream.by_ref().take(ZSTANDARD.len() as u64).read_to_end(&mut magic)?;
-    let (gzip, zstandard) = (magic.starts_with(&GZIP), magic == ZSTANDARD);
+    let (gzip, zstandard) = (magic.starts_with(&GZIP), magic == ZSTANDARD || is_skippable(&magic));
     let whole = io::Cursor::new(magic).chain(stream);
     if gzip {
         let packed = BufReader::with_capacity(BUFFER, whole);

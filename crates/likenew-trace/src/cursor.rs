@@ -62,20 +62,28 @@ impl<'l> Cursor<'l> {
     }
 
     /// A whole number that fits into 64 bits.
+    #[inline]
     pub(crate) fn number(&mut self, expected: &'static str) -> Result<u64, Flaw> {
-        let from = self.at;
-        let mut value = 0u64;
-        while let Some(digit) = self.peek().map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
-            // Nineteen digits always fit; only what is longer needs a look.
-            value = if self.at - from < 19 {
-                value * 10 + u64::from(digit)
-            } else {
-                let longer = value.checked_mul(10).and_then(|value| value.checked_add(u64::from(digit)));
-                longer.ok_or(Flaw::at(from, expected))?
-            };
-            self.at += 1;
+        let rest = self.rest();
+        let (mut value, mut digits) = (0u64, 0);
+        while let Some(eight) =
+            rest.get(digits..digits + 8).and_then(|bytes| eight_digits(bytes.try_into().ok()?))
+        {
+            value = value.wrapping_mul(100_000_000).wrapping_add(eight);
+            digits += 8;
         }
-        if self.at == from { Err(Flaw::at(from, expected)) } else { Ok(value) }
+        while let Some(digit) =
+            rest.get(digits).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            digits += 1;
+        }
+        // Nineteen digits always fit; only what is longer needs a look.
+        if digits == 0 || digits > 19 && !fits(&rest[..digits]) {
+            return Err(self.flaw(expected));
+        }
+        self.at += digits;
+        Ok(value)
     }
 
     /// Seconds with up to nine digits behind the point, as nanoseconds; of further digits only zeros.
@@ -140,6 +148,32 @@ impl<'l> Cursor<'l> {
     }
 }
 
+/// The value of eight digits at once, or none where one of them is something else.
+///
+/// Each step adds neighbours: eight digits become four numbers below 100, two below 10⁴, one below 10⁸.
+#[inline]
+fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
+    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+    let word = u64::from_le_bytes(bytes);
+    let digits = word.wrapping_sub(ZEROS);
+    // A byte below '0' borrows, one above '9' carries into the upper half of its byte.
+    if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
+}
+
+/// Whether the digits are a number of 64 bits.
+#[cold]
+fn fits(digits: &[u8]) -> bool {
+    digits
+        .iter()
+        .try_fold(0u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+        .is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +183,33 @@ mod tests {
         assert_eq!(Cursor::new(b"18446744073709551615,").number("n"), Ok(u64::MAX));
         for text in ["", "-1", "+1", "x", "18446744073709551616", "99999999999999999999999"] {
             assert_eq!(Cursor::new(text.as_bytes()).number("n"), Err(Flaw::at(0, "n")), "{text}");
+        }
+    }
+
+    #[test]
+    fn eight_digits_are_read_at_once_and_nothing_else_is() {
+        for number in [0u64, 1, 99, 12_345_678, 99_999_999, 90_000_009, 10_203_040] {
+            let text = format!("{number:08}");
+            assert_eq!(eight_digits(text.as_bytes().try_into().unwrap()), Some(number));
+        }
+        for at in 0..8 {
+            for byte in (0..=255u8).filter(|byte| !byte.is_ascii_digit()) {
+                for others in [b'0', b'5', b'9'] {
+                    let mut bytes = [others; 8];
+                    bytes[at] = byte;
+                    assert_eq!(eight_digits(bytes), None, "{bytes:?}");
+                }
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_number_reads_back(number: u64, zeros in 0usize..30) {
+            let text = format!("{}{number},", "0".repeat(zeros));
+            let mut cursor = Cursor::new(text.as_bytes());
+            assert_eq!(cursor.number("n"), Ok(number));
+            assert_eq!(cursor.rest(), b",");
         }
     }
 

@@ -129,7 +129,7 @@ const HEAD: [&str; 11] = [
     "used",
     "rise",
     "longest used, ms",
-    "score new, MB/s",
+    "score new",
     "used",
     "drop",
 ];
@@ -145,9 +145,8 @@ const EXPLAINED: &str = "\nThe numbers in brackets are 95 % intervals in percent
     drive falls only once that is used up, and three minutes of small writes often end before. Overwritten has no erased spare left, and every \
     write waits for the collection of an erase block that still holds valid pages. How many those are follows from the over-provisioning; how much \
     flash a small write takes, from the page of the map; how long it takes, from the time to read, program and erase. The study's drive lies \
-    between the two, as its recipe also put a partition image back. The score is likenew's own: the geometric mean of the rates of eight mixes of \
-    I/O with the shares of reads that PCMark Vantage's traces are said to have, all else of them assumed. It is no score of PCMark, and only \
-    its drop can be held against the study's.\n";
+    between the two, as its recipe also put a partition image back. The score is that of `likenew apps`: ten mixes of I/O with the published counts \
+    and bytes of PCMark 8's traces, all else of them assumed. It is no score of PCMark, and only its drop can be held against the study's.\n";
 
 /// One drive, if there is such a one.
 fn aged(lab: Lab, drive: &'static str, part: &str) -> anyhow::Result<Option<Aged>> {
@@ -238,6 +237,7 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
     };
     let speed = |test: &str, key: &str| figure(test, key).map(|value| number(value / 1e6));
     let latency = |test: &str, key: &str| figure(test, key).map(milliseconds);
+    let points = |test: &str, key: &str| figure(test, key).map(number);
     let drop = |test: &str| {
         let percent = |key: &str| figure(test, key).map(whole);
         let interval = percent("drop_percent_low").and_then(|low| Ok((low, percent("drop_percent_high")?)));
@@ -255,8 +255,8 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
         latency(mean, "used")?,
         drop(mean)?,
         latency(longest, "used")?,
-        speed(score, "new")?,
-        speed(score, "used")?,
+        points(score, "new")?,
+        points(score, "used")?,
         drop(score)?,
     ])
 }

@@ -3,12 +3,12 @@
 use clap::Args;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{Carry, ExportTo, How, Keep, OnUnseeded};
+use super::{How, On};
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     #[command(flatten)]
-    pub(crate) on: OnUnseeded,
+    pub(crate) on: On,
     /// Bytes from the first address on [default: all there are; in a folder its free space]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,

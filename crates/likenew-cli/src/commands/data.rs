@@ -3,7 +3,6 @@
 use likenew_core::units::{Nanos, amount};
 use likenew_procedures::data::files::FileScan;
 use likenew_procedures::data::{DataOptions, PART_MIN, Test};
-use likenew_procedures::pattern::Pattern;
 use likenew_real::scan::Request;
 
 use crate::aim::Aim;
@@ -11,6 +10,7 @@ use crate::arguments::Data;
 use crate::exit::{Exit, Failure};
 use crate::measure::{measure, options as settings, print_plan};
 use crate::scanning::look_through;
+use crate::usual;
 
 const SPAN_USUAL: u64 = 1 << 30;
 /// A sample of less says nothing, and one of more takes longer than anybody waits.
@@ -52,7 +52,7 @@ fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
         sample_bytes: sample,
         time: scan_time,
         cross: command.cross_file_systems,
-        seed: command.on.seed,
+        seed: command.on.seed(),
     })
 }
 
@@ -61,7 +61,7 @@ fn measurement(command: &Data, aim: &Aim) -> Result<DataOptions, Failure> {
     let mut options = DataOptions {
         steps: command.steps,
         ops: command.op.clone(),
-        tests: tests(command)?,
+        tests: usual::tests(&command.pattern, &command.block, &command.depth, Test::usual)?,
         span: SPAN_USUAL,
         passes: command.passes,
         time: command.time,
@@ -76,30 +76,6 @@ fn measurement(command: &Data, aim: &Aim) -> Result<DataOptions, Failure> {
         options.span = span(command, aim, &options.tests)?;
     }
     Ok(options)
-}
-
-/// Each pattern with what was said for it: one value is for all, several are for each in order.
-fn tests(command: &Data) -> Result<Vec<Test>, Failure> {
-    let Data { pattern, block, depth, .. } = command;
-    let fits = |count: usize, flag: &str| match count {
-        0 | 1 => Ok(()),
-        count if count == pattern.len() => Ok(()),
-        count => Err(Failure::Usage(format!(
-            "--{flag} has {count} values for {} patterns: give one for all, or one for each",
-            pattern.len()
-        ))),
-    };
-    fits(block.len(), "block")?;
-    fits(depth.len(), "depth")?;
-    let test = |(index, pattern): (usize, &Pattern)| {
-        let usual = Test::usual(*pattern);
-        Test {
-            pattern: *pattern,
-            block: block.get(index).or(block.first()).copied().unwrap_or(usual.block),
-            depth: depth.get(index).or(depth.first()).copied().unwrap_or(usual.depth),
-        }
-    };
-    Ok(pattern.iter().enumerate().map(test).collect())
 }
 
 /// What was asked for; as usual otherwise, or what there is where there is less.

@@ -1,7 +1,7 @@
 //! `likenew judge RUN`: the same evidence, judged anew.
 
 use likenew_archive::Record;
-use likenew_procedures::all::from_plan;
+use likenew_procedures::all;
 
 use crate::arguments::Judge;
 use crate::exit::{Exit, Failure};
@@ -17,7 +17,8 @@ pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     }
     let evidence = record.evidence();
-    let findings = from_plan(&evidence.plan).map_err(Failure::Usage)?.judge(&evidence);
+    let procedure = all::from_plan(&evidence.plan).map_err(Failure::Usage)?;
+    let findings = all::judge(&*procedure, &evidence);
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
     output::put(vec![document(&evidence, findings, record.header.machine.instrument)], &command.output)?;
     Ok(exit)

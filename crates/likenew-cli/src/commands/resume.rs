@@ -13,7 +13,9 @@ use crate::arguments::Resume;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::measure::{Measurement, ask_about_wear, carry_out};
+use crate::output;
 use crate::progress::Progress;
+use crate::recordings::Recordings;
 use crate::watched;
 
 pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
@@ -46,6 +48,7 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
     carry_out(
         Measurement { drive, procedure, evidence, instrument, archive: Some(run), rehearsal },
         &command.how,
+        &mut |document| output::put(vec![document], &command.how.output),
     )
 }
 
@@ -96,14 +99,11 @@ fn bring_back(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>
         progress.borrow_mut().begins(name, done, all);
     };
     let Evidence { segments, sights, .. } = evidence;
-    let restored = restore(
-        drive,
-        segments,
-        sights,
-        begins,
-        &mut |recorded| Err(format!("the recording {} is not at hand", recorded.trace)),
-        &mut || Box::new(progress.borrow().recorder()),
-    );
+    let mut recordings = Recordings::default();
+    let restored =
+        restore(drive, segments, sights, begins, &mut |recorded| recordings.open(recorded), &mut || {
+            Box::new(progress.borrow().recorder())
+        });
     progress.borrow().finish();
     match restored {
         Ok(()) => Ok(None),

@@ -9,12 +9,16 @@ use crate::aim::Aim;
 use crate::arguments::Run;
 use crate::exit::{Exit, Failure};
 use crate::measure::measure;
+use crate::recordings;
 
 pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
     let path = command.plan.display();
     let mut plan = read_plan(&command.plan)?;
     plan.target = command.target.or(plan.target);
     plan.seed = command.seed.unwrap_or(plan.seed);
+    if plan.procedure == "replay" && !recordings::complete(&mut plan)? {
+        return Ok(Exit::Interrupted);
+    }
     let Some(target) = plan.target.clone() else {
         return Err(Failure::Usage(format!(
             "the plan {path} names no target: give one, likenew run {path} TARGET"

@@ -7,7 +7,7 @@ use crate::support::{Sandbox, names};
 
 /// An ext4 of 256 MiB, mounted for as long as this lives.
 pub(crate) struct Ext4 {
-    device: String,
+    pub(crate) device: String,
     point: PathBuf,
 }
 
@@ -21,7 +21,9 @@ impl Ext4 {
         let (image, point) = (sandbox.work().join("image"), sandbox.work().join("mnt"));
         std::fs::create_dir(&point).unwrap();
         std::fs::File::create(&image).unwrap().set_len(256 << 20).unwrap();
-        system("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]);
+        // What is initialised later would be counted in the middle of a test.
+        let eager = "lazy_itable_init=0,lazy_journal_init=0";
+        system("mkfs.ext4", &["-q", "-F", "-E", eager, image.to_str().unwrap()]);
         let device = system("losetup", &["--find", "--show", image.to_str().unwrap()]);
         let ext4 = Self { device, point };
         system("mount", &[&ext4.device, ext4.path()]);
@@ -106,10 +108,10 @@ fn the_device_below_is_read_and_never_written() {
 }
 
 /// A tmpfs of so many KiB, mounted for as long as this lives.
-struct Tmpfs(PathBuf);
+pub(crate) struct Tmpfs(pub(crate) PathBuf);
 
 impl Tmpfs {
-    fn mount(sandbox: &Sandbox, kib: u32) -> Option<Self> {
+    pub(crate) fn mount(sandbox: &Sandbox, kib: u32) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("not root: no file system can be mounted, so this test shows nothing");
             return None;

@@ -1,6 +1,8 @@
 //! The binary as users and scripts meet it.
 
 mod ageing;
+mod applications;
+mod cache;
 mod consent;
 mod data;
 mod endured;
@@ -9,9 +11,12 @@ mod filesystem;
 mod fio;
 mod real;
 mod recorded;
+mod replayed;
 mod resumed;
 mod scenarios;
 mod simulated;
 mod support;
+mod traces;
 mod trimmed;
+mod verified;
 mod watching;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::filesystem::Ext4;
 use crate::support::Sandbox;
 
-/// A recorder that has begun.
-struct Recorder(Child);
+/// A recorder that has begun, and what it said before it did.
+struct Recorder(Child, String);
 
 impl Recorder {
     /// None where nothing can be recorded, which is said.
@@ -32,7 +32,7 @@ impl Recorder {
             said.extend(byte);
         }
         child.stderr = Some(stderr);
-        Some(Self(child))
+        Some(Self(child, String::from_utf8(said).unwrap()))
     }
 
     fn signal(&self, signal: &str) {
@@ -43,7 +43,7 @@ impl Recorder {
     fn end(self) -> (Option<i32>, String, String) {
         let output = self.0.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        (output.status.code(), text(output.stdout), self.1 + &text(output.stderr))
     }
 }
 

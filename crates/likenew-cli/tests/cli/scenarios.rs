@@ -12,10 +12,22 @@ struct Scenario {
     exit: i32,
     /// A drive that is not in the catalogue.
     drive: Option<OwnDrive>,
+    /// A recording that the plan replays.
+    trace: Option<OwnTrace>,
     /// The plan, as `likenew run` takes it.
     plan: toml::Table,
     /// Verdicts that must come out.
     expect: Vec<Expect>,
+}
+
+/// A recording in a file of its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnTrace {
+    /// The name of its file, as the plan has it.
+    file: String,
+    /// What is in it.
+    text: String,
 }
 
 /// A drive of the catalogue and what is different about this one.
@@ -57,6 +69,9 @@ fn the_verdicts_that_must_come_out_come_out() {
         std::fs::write(sandbox.work().join(&name), toml::to_string(&scenario.plan).unwrap()).unwrap();
         if let Some(drive) = &scenario.drive {
             drive.write_to(&sandbox);
+        }
+        if let Some(OwnTrace { file, text }) = &scenario.trace {
+            std::fs::write(sandbox.work().join(file), text).unwrap();
         }
         let ran = sandbox.run(&["run", &name, "--no-archive", "--json", "-"]);
         let verdicts = ran.json()["verdicts"].as_array().unwrap().clone();

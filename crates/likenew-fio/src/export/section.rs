@@ -6,6 +6,7 @@ mod pace;
 use std::fmt;
 use std::ops::Range;
 
+use likenew_core::access::Access;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
@@ -37,6 +38,15 @@ impl Section {
         if encode(&workload.name).len() > NAME_BYTES_MAX {
             return Err(unsayable(workload, format!("its name is longer than {NAME_BYTES_MAX} bytes")));
         }
+        if let Some(recorded) = &workload.recorded {
+            let trace = &recorded.trace;
+            return Err(unsayable(
+                workload,
+                format!(
+                    "it replays {trace}, and fio reads logs of its own (read_iolog) as fast or at their times alone"
+                ),
+            ));
+        }
         if workload.streams.is_empty() {
             return Ok(vec![Self::rest(workload, number)]);
         }
@@ -48,6 +58,7 @@ impl Section {
                     section.set("stonewall", 1);
                 }
                 section.stream(workload, stream, geometry, is_device)?;
+                section.way(workload);
                 section.seed(workload, index);
                 Ok(section)
             })
@@ -223,6 +234,21 @@ impl Section {
                 self.set("buffer_compress_percentage", blank.round());
                 self.set("buffer_compress_chunk", 512);
             }
+        }
+    }
+
+    /// The way to the drive. All jobs are direct unless they say otherwise, and fio drops the page cache unless it is told not to.
+    fn way(&mut self, workload: &Workload) {
+        match workload.access {
+            Access::Direct => {}
+            Access::Buffered => {
+                self.set("direct", 0);
+                self.set("invalidate", u8::from(workload.cold));
+            }
+            Access::Null => self.set("ioengine", "null"),
+        }
+        if workload.flush {
+            self.set("end_fsync", 1);
         }
     }
 

@@ -105,6 +105,20 @@ fn streams_run_side_by_side_and_rests_wait() {
 }
 
 #[test]
+fn the_way_to_the_drive_is_said_where_it_is_not_the_usual_one() {
+    let of = |more: &str| section(&reads(&format!("{more}\nuntil = {{ ops = 1 }}")));
+    let usual = of("");
+    assert!(
+        ["direct", "invalidate", "end_fsync", "ioengine"].iter().all(|word| !usual.contains(word)),
+        "{usual}"
+    );
+    // fio would drop the page cache by itself, and a second read would be a first one.
+    has(&of("access = 'buffered'"), &["direct=0", "invalidate=0"]);
+    has(&of("access = 'buffered'\ncold = true\nflush = true"), &["direct=0", "invalidate=1", "end_fsync=1"]);
+    has(&of("access = 'null'"), &["ioengine=null"]);
+}
+
+#[test]
 fn a_job_file_that_writes_says_so_first() {
     let file = |op: &str| {
         let mut workload = reads("until = { ops = 1 }");

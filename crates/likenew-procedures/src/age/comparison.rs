@@ -34,7 +34,7 @@ pub(super) enum Summary {
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) test: &'static str,
-    /// The unit of its values: `bytes/s` or `ns`.
+    /// The unit of its values: `bytes/s`, `ns` or `points`.
     pub(super) unit: &'static str,
     pub(super) better: Better,
     pub(super) summary: Summary,

@@ -16,6 +16,8 @@ const BLOCK_MAX: u32 = 1 << 20;
 /// the ageing covers all of the space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ground {
+    /// The drive's own.
+    pub(super) geometry: Geometry,
     /// All that is aged.
     pub(super) space: Range<u64>,
     /// What small files come and go in; all of it unless the recipe keeps old files.
@@ -66,7 +68,7 @@ impl Ground {
         let files = span.end..span.end + options.files_bytes();
         let block =
             geometry.boundary.map_or(BLOCK_MAX, |bytes| BLOCK_MAX.min(1 << bytes.trailing_zeros().min(20)));
-        Ok(Self { free: start..space.end, space, span, files, block, is_folder })
+        Ok(Self { geometry: geometry.clone(), free: start..space.end, space, span, files, block, is_folder })
     }
 
     /// The zone of applications in so many equal parts of whole blocks.

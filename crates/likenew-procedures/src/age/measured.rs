@@ -5,9 +5,10 @@ use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 
-use super::application_mix::{ApplicationMix, MIXES, score};
 use super::comparison::{Better, Comparison, Summary};
 use super::phase::{Phase, Test, pass_name};
+use crate::apps::library::usual;
+use crate::apps::score::{Played, geometric_mean};
 
 /// The name of the score in tables.
 pub(super) const SCORE: &str = "application score";
@@ -43,16 +44,9 @@ impl<'a> Measured<'a> {
         self.segments.iter().filter(belongs).copied().collect()
     }
 
-    /// The rate of an application in each pass, in bytes a second.
-    fn application(&self, phase: Phase, mix: &ApplicationMix) -> Vec<Option<f64>> {
-        let expected = mix.parts();
-        let rate = |pass| {
-            let segments = self.pass(phase, mix.name, pass);
-            let bytes: u64 = segments.iter().map(|segment| segment.total().bytes).sum();
-            let seconds: f64 = segments.iter().map(|segment| segment.elapsed().as_secs_f64()).sum();
-            (segments.len() == expected && seconds > 0.0).then(|| bytes as f64 / seconds)
-        };
-        (1..=self.passes).map(rate).collect()
+    /// An application in each pass.
+    fn application(&self, phase: Phase, name: &str) -> Vec<Option<Played>> {
+        (1..=self.passes).map(|pass| Played::of(self.pass(phase, name, pass))).collect()
     }
 
     /// The rows of the table, in its order.
@@ -68,14 +62,16 @@ impl<'a> Measured<'a> {
 
     /// The applications one by one.
     pub(super) fn applications(&self) -> Vec<Comparison> {
-        let rates = |mix: &'static ApplicationMix| Comparison {
-            test: mix.name,
-            unit: "bytes/s",
+        let scores = |test: &'static str| Comparison {
+            test,
+            unit: "points",
             better: Better::Higher,
             summary: Summary::Mean,
-            passes: Phase::ALL.map(|phase| self.application(phase, mix).into_iter().flatten().collect()),
+            passes: Phase::ALL.map(|phase| {
+                self.application(phase, test).into_iter().flatten().map(|played| played.score()).collect()
+            }),
         };
-        MIXES.iter().map(rates).collect()
+        usual().map(|entry| scores(&entry.application.name)).collect()
     }
 
     fn rate(&self, test: Test) -> Comparison {
@@ -120,10 +116,15 @@ impl<'a> Measured<'a> {
 
     fn score(&self) -> Comparison {
         let passes = Phase::ALL.map(|phase| {
-            let rates: Vec<Vec<Option<f64>>> = MIXES.iter().map(|mix| self.application(phase, mix)).collect();
-            let of = |pass: usize| score(&rates.iter().filter_map(|of| of[pass]).collect::<Vec<_>>());
+            let played: Vec<Vec<Option<Played>>> =
+                usual().map(|entry| self.application(phase, &entry.application.name)).collect();
+            let of = |pass: usize| {
+                geometric_mean(
+                    &played.iter().map(|of| of[pass].map(|played| played.score())).collect::<Vec<_>>(),
+                )
+            };
             (0..self.passes as usize).filter_map(of).collect()
         });
-        Comparison { test: SCORE, unit: "bytes/s", better: Better::Higher, summary: Summary::Mean, passes }
+        Comparison { test: SCORE, unit: "points", better: Better::Higher, summary: Summary::Mean, passes }
     }
 }

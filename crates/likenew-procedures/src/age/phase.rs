@@ -10,9 +10,10 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::AgeOptions;
-use super::application_mix::MIXES;
 use super::ground::{Ground, down, region};
 use super::recipe::{FILE_BYTES, Recipe};
+use crate::apps::library::usual;
+use crate::apps::stage::{Amount, Stage};
 
 /// Which measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,19 +105,41 @@ pub(super) fn workloads(phase: Phase, options: &AgeOptions, ground: &Ground) -> 
     if phase == Phase::New && !ground.is_folder {
         workloads.push(in_order("files of applications", ground, &ground.files, options));
     }
-    for pass in 1..=passes {
-        for mix in &MIXES {
-            let name = pass_name(phase, mix.name, pass, passes);
-            let share = MIXES.len() as u64;
-            let (bytes, time) = (span / share / u64::from(passes), Nanos(each_time.0 / share));
-            workloads.extend(mix.workloads(&name, ground, data, bytes, time));
-        }
-    }
+    workloads.extend(applications(phase, options, ground, each_time));
     workloads.extend(passes_of(Test::SequentialWrites, &|pass| sequential(Op::Write, pass)));
     let settling = Workload::rest(SETTLE_MOST.min(each_time));
     workloads.push(Workload { name: format!("{} settling", phase.name()), ..settling });
     workloads.extend(passes_of(Test::RandomReads, &|_| (each, random(Op::Read, &ground.files))));
     workloads.extend(passes_of(Test::SequentialReads, &|pass| sequential(Op::Read, pass)));
+    workloads
+}
+
+/// All applications together move this part of the span in a phase.
+const APPLICATIONS_PART: f64 = 0.4;
+
+/// Every application in every pass, with as many of its I/Os as come to its equal part of the bytes.
+fn applications(phase: Phase, options: &AgeOptions, ground: &Ground, each_time: Nanos) -> Vec<Workload> {
+    let AgeOptions { passes, data, span, .. } = *options;
+    let stage = Stage::new(&ground.files, &ground.geometry, data);
+    let count = usual().count();
+    let bytes = span as f64 * APPLICATIONS_PART / f64::from(passes) / count as f64;
+    let time = Some(Nanos(each_time.0 / count as u64).max(Nanos(1)));
+    // Every pass plays the same.
+    let played: Vec<_> = usual()
+        .map(|entry| &entry.application)
+        .map(|of| {
+            let scale = bytes / of.bytes() as f64;
+            (&of.name, stage.workloads(of, "", Amount { scale, time, thinks: false }))
+        })
+        .collect();
+    let mut workloads = Vec::new();
+    for pass in 1..=passes {
+        for (application, parts) in &played {
+            let name = pass_name(phase, application, pass, passes);
+            let named = |part: &Workload| Workload { name: format!("{name}{}", part.name), ..part.clone() };
+            workloads.extend(parts.iter().map(named));
+        }
+    }
     workloads
 }
 

@@ -76,7 +76,11 @@ fn open(fall: &Fall) -> String {
 /// The figures, and how they went where they did not keep one level.
 pub(super) fn from_to(comparison: &Comparison) -> Option<String> {
     let (new, used) = (comparison.value(Phase::New)?, comparison.value(Phase::Used)?);
-    let spell = |value| if comparison.unit == "ns" { Nanos(value as u64).to_string() } else { rate(value) };
+    let spell = |value| match comparison.unit {
+        "ns" => Nanos(value as u64).to_string(),
+        "points" => format!("{} points", three_digits(value)),
+        _ => rate(value),
+    };
     let mut text = format!("{}: {} when new, {} when used", comparison.test, spell(new), spell(used));
     let passes = comparison.of(Phase::Used);
     let (least, most) = passes

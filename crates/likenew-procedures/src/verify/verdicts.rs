@@ -90,10 +90,16 @@ fn holds(course: &Course<'_>, evidence: &Evidence, capacity: &Capacity, total: &
     }
     match doubt(course, evidence, total) {
         Some(doubt) => Verdict::new(claim, Standing::Undecided).because(doubt),
-        None => Verdict::new(claim, Standing::Holds).because(format!(
-            "all of it was written before any of it was read, and every byte was compared; {} in all",
-            amount(total.checked_bytes)
-        )),
+        None => {
+            let how = if course.ground.options.read_only {
+                "all of it is still what an earlier run has written"
+            } else {
+                "all of it was written before any of it was read"
+            };
+            let compared = amount(total.checked_bytes);
+            Verdict::new(claim, Standing::Holds)
+                .because(format!("{how}, and every byte was compared; {compared} in all"))
+        }
     }
 }
 

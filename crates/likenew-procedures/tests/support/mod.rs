@@ -1,5 +1,7 @@
 //! Plays a drive whose speed is known beforehand: a procedure's workloads become segments without any I/O.
 
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::io::{Op, Outcome};
 use likenew_core::mix::Mix;

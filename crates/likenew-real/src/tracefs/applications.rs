@@ -60,11 +60,12 @@ impl Applications {
     }
 }
 
-/// A name as it is shown. The kernel's workers bear the number of the processor, which says nothing of who sent them.
+/// A name as it is shown. The kernel's workers bear numbers of processors and processes, and each would be one of its own.
 fn name(key: &[u8; NAME]) -> String {
     let bytes = key.split(|byte| *byte == 0).next().unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);
-    let text = if text.starts_with("kworker/") { "kworker" } else { text.as_ref() };
+    let worker = ["kworker/", "iou-wrk-"].into_iter().find(|front| text.starts_with(front));
+    let text = worker.map_or(text.as_ref(), |front| &front[..front.len() - 1]);
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
@@ -79,8 +80,9 @@ mod tests {
         let fio = index(b"fio\0\0\0\0\0\0\0\0\0\0\0\0\0");
         assert_eq!(index(b"fio\0left over"), fio);
         assert_eq!((index(b"kworker/0:1H\0"), index(b"kworker/u4:3\0")), (2, 2));
-        assert_eq!((index(b""), index(b"a\x1bb\0"), index(b"0123456789abcdef")), (0, 3, 4));
-        assert_eq!(applications.names(), ["", "fio", "kworker", "a\u{fffd}b", "0123456789abcdef"]);
+        assert_eq!((index(b"iou-wrk-4711\0"), index(b"iou-wrk-815\0")), (3, 3));
+        assert_eq!((index(b""), index(b"a\x1bb\0"), index(b"0123456789abcdef")), (0, 4, 5));
+        assert_eq!(applications.names(), ["", "fio", "kworker", "iou-wrk", "a\u{fffd}b", "0123456789abcdef"]);
     }
 
     #[test]

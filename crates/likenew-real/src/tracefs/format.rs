@@ -37,7 +37,7 @@ impl Field {
 pub(crate) struct Fields(Vec<(String, Field)>);
 
 impl Fields {
-    /// Reads lines such as `field:unsigned short common_type;	offset:0;	size:2;	signed:0;` and passes over all others.
+    /// Reads lines such as `field:unsigned short common_type; offset:0; size:2; signed:0;` and passes over all others.
     pub(crate) fn parse(text: &str) -> Self {
         Self(text.lines().filter_map(field).collect())
     }

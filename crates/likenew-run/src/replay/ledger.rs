@@ -81,7 +81,7 @@ impl Ledger {
             if let Some(latency) = ticket.io.latency {
                 // They come in the order in which they left there, so what is covered is covered from one side.
                 let end = ticket.io.at + latency;
-                busy.there = busy.there + end.since(busy.covered.max(ticket.io.at));
+                busy.there += end.since(busy.covered.max(ticket.io.at));
                 busy.covered = busy.covered.max(end);
             }
         }

@@ -65,8 +65,9 @@ impl Recording {
     }
 
     /// The replay begins.
-    pub(crate) fn begin(&mut self, now: Nanos) {
+    pub(crate) fn begun(mut self, now: Nanos) -> Self {
         self.pacer.begin(now);
+        self
     }
 
     /// What became of it.

@@ -28,7 +28,7 @@ impl Timeline {
     /// Goes on to the next I/O. Where its latency is not known, it is taken to have ended when it left.
     pub(crate) fn moment(&mut self, io: &TraceIo) -> Moment {
         let cut = io.at.since(self.quiet_since).since(self.idle_max);
-        self.cut = self.cut + cut;
+        self.cut += cut;
         self.quiet_since = self.quiet_since.max(io.at + io.latency.unwrap_or_default());
         Moment { at: io.at.since(self.cut), cut }
     }

@@ -20,7 +20,8 @@ fn io(at: u64, op: Op, offset: u64, length: u64, latency: Option<u64>, applicati
 
 fn surveyed(ios: &[TraceIo], names: &[&str]) -> Survey {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    survey(&mut Listed(ios.to_vec().into_iter(), names)).unwrap()
+    let ios = Vec::from(ios);
+    survey(&mut Listed(ios.into_iter(), names)).unwrap()
 }
 
 #[test]

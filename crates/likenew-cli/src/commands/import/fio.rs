@@ -11,7 +11,7 @@ use likenew_core::procedure::{Evidence, Step};
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
 use likenew_core::workload::Workload;
-use likenew_procedures::all::from_plan;
+use likenew_procedures::all::{from_plan, judge};
 
 use super::spoken;
 use crate::arguments::ImportFio;
@@ -30,7 +30,8 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     let evidence = evidence(command, imported)?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let instrument = Instrument { version, clock: Clock::Wall, engine, calibration: None };
-    let findings = from_plan(&evidence.plan).map_err(Failure::Usage)?.judge(&evidence);
+    let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
+    let findings = judge(&*procedure, &evidence);
 
     let machine =
         Machine::new(began, evidence.identity.clone(), evidence.geometry.clone(), instrument.clone());

@@ -41,9 +41,9 @@ impl Account {
         if let Some(latency) = io.latency {
             let end = io.at + latency;
             self.timed += 1;
-            self.waiting = self.waiting + latency;
+            self.waiting += latency;
             self.latency_max = self.latency_max.max(latency);
-            self.busy = self.busy + end.since(self.busy_until.max(io.at).min(end));
+            self.busy += end.since(self.busy_until.max(io.at).min(end));
             self.busy_until = self.busy_until.max(end);
         }
     }

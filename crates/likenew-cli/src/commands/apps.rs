@@ -1,0 +1,117 @@
+//! `likenew apps`.
+
+use std::path::Path;
+
+use likenew_core::plan::Plan;
+use likenew_core::units::amount;
+use likenew_procedures::apps::application::Application;
+use likenew_procedures::apps::library::{USUAL, named};
+use likenew_procedures::apps::{AppsOptions, SPAN_STEP};
+
+use crate::aim::{Aim, read_file};
+use crate::arguments::Apps;
+use crate::exit::{Exit, Failure};
+use crate::measure::{ask, options};
+
+const SPAN_USUAL: u64 = 4 << 30;
+/// Of what there is.
+const SPAN_PART: u64 = 4;
+const PASSES_USUAL: u32 = 3;
+/// A folder is filled with about so many files; every one of them is held open.
+const FILES_USUAL: u64 = 1000;
+const FILE_STEP: u64 = 1 << 20;
+
+pub(crate) fn run(command: Apps) -> Result<Exit, Failure> {
+    ask(&command.on, &command.how, true, |aim| plan(&command, aim))
+}
+
+fn plan(command: &Apps, aim: &Aim) -> Result<Plan, Failure> {
+    let usable = aim.usable_bytes()?;
+    let usual = AppsOptions::default();
+    let (space, file_size) = if command.consistency && aim.is_folder() {
+        let space = command.space.unwrap_or(usable);
+        let each = space / FILES_USUAL;
+        let file_size = (each - each % FILE_STEP).max(FILE_STEP);
+        (Some(space - space % file_size), file_size)
+    } else {
+        (command.space, usual.file_size)
+    };
+    let there = space.unwrap_or(usable);
+    let (applications, own) = applications(&command.app)?;
+    let passes = command.passes.unwrap_or(if command.consistency { 1 } else { PASSES_USUAL });
+    let options = options(&AppsOptions {
+        passes,
+        scale: match command.scale {
+            Some(scale) => scale,
+            None => scale(&applications, &own, there)?,
+        },
+        applications,
+        span: span(command.span, there)?,
+        time: command.time,
+        think: command.think,
+        data: command.data,
+        consistency: command.consistency,
+        minutes: command.minutes,
+        space,
+        file_size,
+        own,
+    });
+    Ok(command.on.plan_of("apps", options))
+}
+
+/// Names of the library, and what files say.
+fn applications(asked: &[String]) -> Result<(Vec<String>, Vec<Application>), Failure> {
+    let (mut names, mut own) = (Vec::new(), Vec::new());
+    for name in asked {
+        if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+            own.push(application(name)?);
+        } else {
+            named(name).map_err(Failure::Usage)?;
+            names.push(name.clone());
+        }
+    }
+    if names.is_empty() && own.is_empty() {
+        names.push(USUAL.to_owned());
+    }
+    Ok((names, own))
+}
+
+fn application(file: &str) -> Result<Application, Failure> {
+    let bytes = read_file(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{file}: it is no text")))?;
+    Application::parse(&text).map_err(|why| Failure::Usage(format!("{file}: {why}")))
+}
+
+/// All of their I/Os, or as many as move no more in a pass than there is, in two digits.
+fn scale(names: &[String], own: &[Application], there: u64) -> Result<f64, Failure> {
+    let mut bytes: u64 = own.iter().map(Application::bytes).sum();
+    for name in names {
+        bytes +=
+            named(name).map_err(Failure::Usage)?.iter().map(|entry| entry.application.bytes()).sum::<u64>();
+    }
+    let scale = there as f64 / bytes.max(1) as f64;
+    if scale >= 1.0 {
+        return Ok(1.0);
+    }
+    // Through decimals, so that a plan shows 0.087 and no digits behind it.
+    let text = format!("{scale:.1e}");
+    Ok(text.parse().expect("a number reads back"))
+}
+
+/// What was asked for; as usual otherwise, or a part of what there is.
+fn span(asked: Option<u64>, there: u64) -> Result<u64, Failure> {
+    if let Some(span) = asked {
+        return Ok(span);
+    }
+    let most = there / SPAN_PART;
+    match SPAN_USUAL.min(most - most % SPAN_STEP) {
+        0 => {
+            let least = amount(SPAN_STEP * SPAN_PART);
+            Err(Failure::Usage(format!(
+                "{} are too little for applications: at least {least} are needed",
+                amount(there)
+            )))
+        }
+        span => Ok(span),
+    }
+}

@@ -1,0 +1,88 @@
+//! `likenew verify`.
+
+use likenew_core::plan::Plan;
+use likenew_core::units::amount;
+use likenew_procedures::verify::VerifyOptions;
+
+use crate::aim::Aim;
+use crate::arguments::Verify;
+use crate::exit::{Exit, Failure};
+use crate::measure::{ask, options};
+
+/// A folder's files are about as large as this, which every file system can hold.
+const FILE_BYTES_USUAL: u64 = 1 << 30;
+/// So many random places are tried on a drive, unless that would be more than this part of it.
+const PROBES_USUAL: u64 = 400;
+const PROBES_SHARE: u64 = 16;
+
+pub(crate) fn run(mut command: Verify) -> Result<Exit, Failure> {
+    if command.on.seed.is_none() && !command.on.target.starts_with("sim:") {
+        // What an earlier run has left is another run's only if its key is another one.
+        command.on.seed = Some(likenew_real::seed::fresh().map_err(anyhow::Error::new)?);
+    }
+    ask(&command.on, &command.how, !command.read_only, |aim| plan(&command, aim))
+}
+
+fn plan(command: &Verify, aim: &Aim) -> Result<Plan, Failure> {
+    if command.block == 0 {
+        return Err(Failure::Usage("--block 0: an I/O moves at least one sector".into()));
+    }
+    if command.read_only && (aim.is_folder() || !aim.is_real()) {
+        return Err(Failure::Usage(
+            "--read-only: nothing is left there of an earlier run: a folder's own files are removed at its end, and a simulated \
+             drive starts anew"
+                .into(),
+        ));
+    }
+    if command.file_size.is_some() && !aim.is_folder() {
+        return Err(Failure::Usage("--file-size is for a folder's own files; this target has none".into()));
+    }
+    let usable = aim.usable_bytes()?;
+    let span = command.span.unwrap_or(usable);
+    let (files, file_size) = if aim.is_folder() { files(command, span)? } else { (1, command.block) };
+    let usual = if aim.is_folder() { 0 } else { PROBES_USUAL.min(span / PROBES_SHARE / command.block) };
+    let probes = command.probes.unwrap_or(u32::try_from(usual).expect("it is at most the usual number"));
+    if command.quick && probes == 0 {
+        return Err(Failure::Usage(format!(
+            "--quick: {} are too little, or in a folder, where the file system decides what lies where: leave it out, as \
+             everything is written soon",
+            amount(span)
+        )));
+    }
+    let options = options(&VerifyOptions {
+        files,
+        file_size,
+        span: command.span.filter(|_| !aim.is_folder()),
+        block: command.block,
+        depth: command.depth,
+        parts: command.parts,
+        passes: command.passes,
+        probes,
+        quick: command.quick,
+        full: command.full,
+        read_only: command.read_only,
+        rest: command.rest,
+        cache: command.cache,
+    });
+    Ok(command.on.plan_of("verify", options))
+}
+
+/// As many files as fill the span, each of whole blocks.
+fn files(command: &Verify, span: u64) -> Result<(u32, u64), Failure> {
+    let each = command.file_size.unwrap_or_else(|| {
+        let files = span.div_ceil(FILE_BYTES_USUAL).max(1);
+        let each = span / files;
+        each - each % command.block
+    });
+    let files = span.checked_div(each).unwrap_or(0);
+    if files == 0 {
+        return Err(Failure::Usage(format!(
+            "{} are too little for a file of whole blocks of {}: give a smaller --file-size or --block",
+            amount(span),
+            amount(command.block)
+        )));
+    }
+    let files = u32::try_from(files)
+        .map_err(|_| Failure::Usage(format!("{files} files are too many: give a larger --file-size")))?;
+    Ok((files, each))
+}

@@ -1,0 +1,95 @@
+//! Traces of other programs, as a user brings them in.
+
+use crate::support::{Sandbox, names};
+
+const MSR: &str = "128166372003061629,web,0,Read,8192,4096,1331\n\
+                   128166372003071629,web,0,Write,0,512,20\n\
+                   128166372003071629,web,0,Read,12288,4096,30\n";
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work().join("web_0.csv"), MSR).unwrap();
+    sandbox
+}
+
+#[test]
+fn a_trace_is_surveyed_and_stays_the_same_in_our_own_form() {
+    let sandbox = sandbox();
+    let shown = sandbox.run(&["import", "trace", "web_0.csv"]);
+    shown.code(0).says("web_0.csv: 3 I/Os in 1.00 ms (msr, volume web_0)").says("67 % go on");
+    let first =
+        sandbox.run(&["import", "trace", "web_0.csv", "--to", "web.csv.zst", "--json", "-"]).code(0).json();
+    assert_eq!((&first["format"], &first["volume"]), (&"msr".into(), &"web_0".into()));
+    assert_eq!(first["survey"]["read"], serde_json::json!({"ios": 2, "bytes": 8192}));
+    assert_eq!(first["survey"]["recorded"]["waiting_ns"], 138_100);
+    let own = sandbox.run(&["import", "trace", "web.csv.zst", "--json", "own.json"]);
+    own.code(0).says("(likenew, Zstandard)");
+    let own = std::fs::read_to_string(sandbox.work().join("own.json")).unwrap();
+    let own: serde_json::Value = serde_json::from_str(&own).unwrap();
+    assert_eq!(own["survey"], first["survey"], "the form changed and nothing else");
+    assert_eq!(own["head"], serde_json::json!({"name": "web_0", "imported_from": "msr"}));
+    assert_eq!(own["notes"], serde_json::json!([]));
+    sandbox
+        .run(&["import", "trace", "web.csv.zst", "--to", "web.iolog"])
+        .code(0)
+        .says("Written to web.iolog.");
+    let iolog = std::fs::read_to_string(sandbox.work().join("web.iolog")).unwrap();
+    assert!(
+        iolog.starts_with("fio version 3 iolog\n1 drive add\n1 drive open\n1 drive read 8192 4096\n"),
+        "{iolog}"
+    );
+    sandbox
+        .run(&["import", "trace", "web.iolog", "--to", "web.v2.iolog"])
+        .code(0)
+        .says("(iolog, volume drive)");
+    sandbox.run(&["import", "trace", "web.v2.iolog"]).code(0).says("Note: the file says nothing of time");
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_half_made_is_left() {
+    let sandbox = sandbox();
+    let file = |name: &str| sandbox.work().join(name);
+    std::fs::write(file("mine.csv"), "mine").unwrap();
+    for out in ["mine.csv", "web_0.csv"] {
+        let ran = sandbox.run(&["import", "trace", "web_0.csv", "--to", out]);
+        ran.code(3).says(&format!("{out} exists, and nothing is overwritten"));
+    }
+    assert_eq!(std::fs::read_to_string(file("mine.csv")).unwrap(), "mine");
+    assert_eq!(std::fs::read_to_string(file("web_0.csv")).unwrap(), MSR);
+    let before = names(&sandbox.work());
+    sandbox.run(&["import", "trace", "web_0.csv", "--to", "out.txt"]).code(2).says("end it with .csv");
+    std::fs::write(file("torn.csv"), format!("{MSR}128166372003071629,web,0,Re")).unwrap();
+    let torn = sandbox.run(&["import", "trace", "torn.csv", "--to", "out.csv"]);
+    torn.code(2).says("torn.csv, line 4, column 26: expected Read or Write, found \"Re\"");
+    std::fs::remove_file(file("torn.csv")).unwrap();
+    assert_eq!(names(&sandbox.work()), before);
+}
+
+#[test]
+fn what_is_no_trace_is_told_what_it_is() {
+    let sandbox = sandbox();
+    for (name, text, code, said) in [
+        ("empty", "", 2, "empty is empty"),
+        ("page", "<html>", 2, "page is no trace that is known here"),
+        ("header", "Timestamp,Offset,Size,IOType,VolumeID\n", 1, "the trace holds no I/O"),
+        (
+            "two",
+            &format!("{MSR}{}", MSR.replace(",0,", ",1,")),
+            2,
+            "web_0 (3), web_1 (3); choose one with --volume",
+        ),
+    ] {
+        std::fs::write(sandbox.work().join(name), text).unwrap();
+        sandbox.run(&["import", "trace", name]).code(code).says(said);
+    }
+    sandbox.run(&["import", "trace", "two", "--volume", "web_1"]).code(0).says("volume web_1");
+    sandbox
+        .run(&["import", "trace", "two", "--volume", "web_7"])
+        .code(2)
+        .says("has no volume web_7; there are");
+    sandbox.run(&["import", "trace", "missing"]).code(1).says("could not read missing");
+    sandbox.run(&["import", "trace", "web_0.csv", "--format", "tape"]).code(2).says("there is no format");
+    sandbox.run(&["import", "trace", "web_0.csv", "--format", "fiu"]).code(2).says("line 1, column 19");
+    sandbox.run(&["import", "trace", "."]).code(1).says("directory");
+    sandbox.run(&["import", "trace", "-"]).code(2).says("standard input is empty");
+}

@@ -1,0 +1,245 @@
+//! What an application asks of a drive, as far as it was published: counts, bytes, lengths and depth, each with its source.
+
+use serde::{Deserialize, Serialize};
+
+use super::depths::Depths;
+use likenew_core::size::Size;
+
+/// A value and where it comes from. A source begins with `published`, `derived` (from what was published) or `assumed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// What one application asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Application {
+    /// What tables call it.
+    pub name: String,
+    /// What it is, in a few words.
+    pub about: String,
+    /// Which others it belongs with; `own` for those of a user.
+    #[serde(default = "own")]
+    pub group: String,
+    /// Who published it, and where.
+    pub published: String,
+    /// I/Os in flight.
+    pub depth: Sourced<Depths>,
+    /// How long it took where it was recorded, pauses included, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<Sourced<f64>>,
+    /// What it reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Side>,
+    /// What it writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<Side>,
+}
+
+/// The reads or the writes of an application.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// I/Os that begin where the one before has ended.
+    pub sequential: Sourced<u64>,
+    /// All others.
+    pub random: Sourced<u64>,
+    /// Bytes of both together.
+    pub bytes: Sourced<u64>,
+    /// Bytes of the random ones, where they are not as long as the sequential ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_bytes: Option<Sourced<u64>>,
+    /// Lengths that occur, with weights where shares are known; what is issued has the mean that follows from bytes and
+    /// counts, and shares as close to these as that allows.
+    pub lengths: Sourced<Size>,
+}
+
+fn own() -> String {
+    "own".into()
+}
+
+/// A file has no more I/Os of a kind than this, so that a deck of them can be dealt.
+const COUNT_MAX: u64 = 1 << 31;
+const BYTES_MAX: u64 = 1 << 50;
+const NAME_MAX: usize = 60;
+
+impl Application {
+    /// What a file says.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let application: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        application.check()?;
+        Ok(application)
+    }
+
+    /// Whether its figures agree with each other.
+    ///
+    /// # Errors
+    /// A sentence that names the figure and what it may be.
+    pub fn check(&self) -> Result<(), String> {
+        let words = [&self.name, &self.about, &self.published];
+        if self.name.trim().is_empty() || self.name.chars().count() > NAME_MAX {
+            return Err(format!("name: an application has a name of 1 to {NAME_MAX} characters"));
+        }
+        if words.iter().any(|text| text.chars().any(char::is_control)) {
+            return Err("name, about and published are one line each".into());
+        }
+        if self.ios() == 0 {
+            return Err("it does nothing: give reads, writes or both a count".into());
+        }
+        if let Some(Sourced { value, .. }) = self.duration_s
+            && !(value > 0.0 && value <= 1e7)
+        {
+            return Err(format!("duration_s = {value} is not in 0..10⁷"));
+        }
+        for (name, side) in [("reads", &self.reads), ("writes", &self.writes)] {
+            if let Some(side) = side {
+                side.check().map_err(|why| format!("{name}: {why}"))?;
+            }
+        }
+        match self.sources().into_iter().find(|(_, _, source)| !is_source(source)) {
+            Some((figure, ..)) => Err(format!(
+                "{figure}: its source has to begin with published, derived or assumed, and an assumption is said to be one"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Its reads and writes, as far as there are any.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = &Side> {
+        self.reads.iter().chain(&self.writes)
+    }
+
+    /// Bytes that it moves.
+    pub fn bytes(&self) -> u64 {
+        self.sides().map(|side| side.bytes.value).sum()
+    }
+
+    /// I/Os that it does.
+    pub fn ios(&self) -> u64 {
+        self.sides().map(Side::ios).sum()
+    }
+
+    /// Every figure with its value as it is spelled and its source.
+    pub fn sources(&self) -> Vec<(String, String, &str)> {
+        let mut all = vec![("depth".to_owned(), self.depth.value.to_string(), self.depth.source.as_str())];
+        if let Some(of) = &self.duration_s {
+            all.push(("duration_s".into(), of.value.to_string(), &of.source));
+        }
+        for (name, side) in [("reads", &self.reads), ("writes", &self.writes)] {
+            let Some(side) = side else { continue };
+            let counts = [
+                ("sequential", Some(&side.sequential)),
+                ("random", Some(&side.random)),
+                ("bytes", Some(&side.bytes)),
+                ("random_bytes", side.random_bytes.as_ref()),
+            ];
+            for (figure, of) in counts {
+                let Some(of) = of else { continue };
+                all.push((format!("{name}.{figure}"), of.value.to_string(), &of.source));
+            }
+            let lengths = &side.lengths;
+            all.push((format!("{name}.lengths"), lengths.value.to_string(), &lengths.source));
+        }
+        all
+    }
+}
+
+impl Side {
+    /// I/Os of both kinds.
+    pub fn ios(&self) -> u64 {
+        self.sequential.value.saturating_add(self.random.value)
+    }
+
+    /// Count and mean length of the sequential and of the random ones; kinds that do not occur are left out.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let mean = self.bytes.value as f64 / self.ios().max(1) as f64;
+        let random_mean = self
+            .random_bytes
+            .as_ref()
+            .map_or(mean, |bytes| bytes.value as f64 / self.random.value.max(1) as f64);
+        let sequential_mean = self.random_bytes.as_ref().map_or(mean, |bytes| {
+            self.bytes.value.saturating_sub(bytes.value) as f64 / self.sequential.value.max(1) as f64
+        });
+        let parts = [
+            Part { is_sequential: true, ios: self.sequential.value, mean: sequential_mean },
+            Part { is_sequential: false, ios: self.random.value, mean: random_mean },
+        ];
+        parts.into_iter().filter(|part| part.ios > 0).collect()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.ios() > COUNT_MAX || self.bytes.value > BYTES_MAX {
+            return Err(format!("more than {COUNT_MAX} I/Os or 1 PiB are too many"));
+        }
+        if self.random_bytes.as_ref().is_some_and(|of| of.value > self.bytes.value) {
+            return Err("random_bytes are a part of bytes".into());
+        }
+        let lengths = || self.lengths.value.choices().iter().map(|(bytes, _)| *bytes);
+        let (least, most) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
+        for part in self.parts() {
+            let kind = if part.is_sequential { "sequential" } else { "random" };
+            if !(f64::from(least)..=f64::from(most)).contains(&part.mean) {
+                return Err(format!(
+                    "{} {kind} I/Os of {:.0} bytes on average can not be made of lengths of {least} to {most} bytes",
+                    part.ios, part.mean
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// I/Os of one order: how many, and how long on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) is_sequential: bool,
+    pub(crate) ios: u64,
+    /// In bytes.
+    pub(crate) mean: f64,
+}
+
+/// Whether a source says which of the three it is.
+fn is_source(source: &str) -> bool {
+    ["published", "derived", "assumed"].iter().any(|word| source.starts_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apps::library::library;
+
+    #[test]
+    fn files_read_back_and_mistakes_are_named() {
+        let word = library().iter().find(|entry| entry.name == "word").unwrap();
+        let text = toml::to_string(&word.application).unwrap();
+        assert_eq!(Application::parse(&text).unwrap(), word.application);
+        for (from, to, words) in [
+            ("value = 152,", "value = 152, doubt = 1,", "doubt"),
+            ("value = 107000000", "value = 1", "can not be made of lengths"),
+            ("value = 107000000", "value = 900000000000", "can not be made of lengths"),
+            ("source = \"published\"", "source = \"a friend\"", "begin with published"),
+            ("name = \"Microsoft Word\"", "name = \"\"", "name"),
+            ("value = \"1\"", "value = \"0\"", "depth"),
+        ] {
+            assert!(word.text.contains(from), "{from}");
+            let error = Application::parse(&word.text.replacen(from, to, 1)).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_random_ios_come_to_can_be_said_apart() {
+        let text = include_str!("../../../../apps/filebench-oltp.toml");
+        let parts = Application::parse(text).unwrap().writes.unwrap().parts();
+        assert_eq!(parts[0], Part { is_sequential: true, ios: 10, mean: 262_144.0 });
+        assert_eq!(parts[1], Part { is_sequential: false, ios: 3200, mean: 2048.0 });
+    }
+}

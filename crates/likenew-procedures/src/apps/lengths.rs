@@ -1,0 +1,118 @@
+//! Mixtures of lengths with a given mean.
+
+use likenew_core::size::Size;
+
+/// Lengths in bytes and their probabilities, which sum to 1.
+pub(super) type Lengths = Vec<(u32, f64)>;
+
+/// The mixture of `shares`' lengths that has the mean `mean` and is otherwise as close to `shares` as can be.
+///
+/// With q the given shares of the lengths s, it is p ∝ q·exp(−λs), where λ solves Σ p·s = mean. Of all mixtures with this
+/// mean, this one has the least Kullback–Leibler divergence from q, so it adds no more than the mean demands (Csiszár,
+/// "I-divergence geometry of probability distributions and minimization problems", Ann. Probab. 3 (1975) 146–158). Where
+/// nothing is known of the shares, equal ones give the mixture of the largest entropy (Jaynes 1957).
+///
+/// # Panics
+/// When the mean is not between the shortest and the longest.
+pub(super) fn with_mean(shares: &Size, mean: f64) -> Lengths {
+    let choices = shares.choices();
+    let longest = f64::from(shares.max());
+    let shortest = choices.iter().map(|(bytes, _)| f64::from(*bytes)).fold(f64::INFINITY, f64::min);
+    assert!((shortest..=longest).contains(&mean), "an application is checked before it is used");
+    let tilted = |lambda: f64| -> Lengths {
+        let exponents = choices.iter().map(|(bytes, _)| -lambda * f64::from(*bytes) / longest);
+        let highest = exponents.clone().fold(f64::NEG_INFINITY, f64::max);
+        let weights =
+            choices.iter().zip(exponents).map(|((_, share), of)| f64::from(*share) * (of - highest).exp());
+        let sum: f64 = weights.clone().sum();
+        choices.iter().zip(weights).map(|((bytes, _), weight)| (*bytes, weight / sum)).collect()
+    };
+    // The mean falls as λ rises.
+    let mut reach = 1.0;
+    while reach < TILT_MAX && !(mean_of(&tilted(reach))..=mean_of(&tilted(-reach))).contains(&mean) {
+        reach *= 2.0;
+    }
+    let (mut low, mut high) = (-reach, reach);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if mean_of(&tilted(middle)) > mean { low = middle } else { high = middle }
+    }
+    tilted(f64::midpoint(low, high))
+}
+
+/// With the shortest two lengths a factor of two apart, e^(−TILT_MAX/512) of the longer one is nothing.
+const TILT_MAX: f64 = 1e6;
+const HALVINGS: u32 = 50;
+
+/// The mean length in bytes.
+pub(super) fn mean_of(lengths: &Lengths) -> f64 {
+    lengths.iter().map(|(bytes, share)| f64::from(*bytes) * share).sum()
+}
+
+/// What a system does with I/Os that a target does not take: those longer than `longest` are split into I/Os of that length,
+/// and those that are no multiple of `block` are filled up to one. Also how many I/Os become of one; splitting moves the
+/// same bytes.
+pub(super) fn fitted(lengths: &Lengths, longest: u32, block: u32) -> (Lengths, f64) {
+    let mut fitted = Lengths::new();
+    for (bytes, share) in lengths {
+        let pieces = (f64::from(*bytes) / f64::from(longest)).max(1.0);
+        let bytes = (*bytes).min(longest).next_multiple_of(block);
+        match fitted.iter_mut().find(|(other, _)| *other == bytes) {
+            Some((_, sum)) => *sum += share * pieces,
+            None => fitted.push((bytes, share * pieces)),
+        }
+    }
+    let factor: f64 = fitted.iter().map(|(_, share)| share).sum();
+    fitted.iter_mut().for_each(|(_, share)| *share /= factor);
+    (fitted, factor)
+}
+
+/// As weights in millionths; lengths that come less often than that are left out.
+pub(super) fn size(lengths: &Lengths) -> Size {
+    let weights = lengths.iter().map(|(bytes, share)| (*bytes, (share * 1e6).round() as u32));
+    Size::mixed(weights.filter(|(_, weight)| *weight > 0).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LADDER: &str = "4KiB,8KiB,16KiB,32KiB,64KiB,128KiB";
+
+    proptest! {
+        #[test]
+        fn the_mean_is_met_whatever_the_shares(mean in 4096.0f64..131_072.0, weights in prop::collection::vec(1u32..1000, 6)) {
+            let text: Vec<String> = LADDER.split(',').zip(&weights).map(|(of, weight)| format!("{of}:{weight}")).collect();
+            let shares: Size = text.join(",").parse().unwrap();
+            let lengths = with_mean(&shares, mean);
+            prop_assert!((lengths.iter().map(|of| of.1).sum::<f64>() - 1.0).abs() < 1e-12);
+            prop_assert!((mean_of(&lengths) / mean - 1.0).abs() < 1e-9);
+            // Each of six weights is rounded by half a millionth at most.
+            prop_assert!((size(&lengths).mean() - mean).abs() < 6.0 * 0.5e-6 * 131_072.0 + 1e-6);
+            let (split, factor) = fitted(&lengths, 65_536, 512);
+            prop_assert!((mean_of(&split) * factor / mean - 1.0).abs() < 1e-9, "splitting moves the same bytes");
+        }
+    }
+
+    #[test]
+    fn shares_that_have_the_mean_already_are_kept() {
+        let shares: Size = "4KiB:3,8KiB:1".parse().unwrap();
+        let lengths = with_mean(&shares, 5120.0);
+        assert!((lengths[0].1 - 0.75).abs() < 1e-9 && (lengths[1].1 - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_single_length_and_the_ends_are_themselves() {
+        assert_eq!(size(&with_mean(&"8KiB".parse().unwrap(), 8192.0)), Size::fixed(8192));
+        let ends = |mean: f64| size(&with_mean(&LADDER.parse().unwrap(), mean)).mean();
+        assert!((ends(4096.0) - 4096.0).abs() < 1.0 && (ends(131_072.0) - 131_072.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn what_a_target_does_not_take_is_split_or_filled_up() {
+        assert_eq!(fitted(&vec![(2048, 1.0)], 1 << 20, 4096), (vec![(4096, 1.0)], 1.0));
+        let (lengths, factor) = fitted(&vec![(65_536, 0.5), (262_144, 0.5)], 65_536, 512);
+        assert_eq!((lengths, factor), (vec![(65_536, 1.0)], 2.5));
+    }
+}

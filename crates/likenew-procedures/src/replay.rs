@@ -1,0 +1,203 @@
+//! Replays what programs did to a drive, and says whether they would have waited less on this one.
+
+mod answer;
+mod options;
+mod pass;
+mod pictures;
+mod summary;
+mod tables;
+
+use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::recorded::{Clocked, Expected, Recorded, ReplayPace};
+use likenew_core::region::Region;
+use likenew_core::target::Geometry;
+use likenew_core::units::{Nanos, amount};
+use likenew_core::until::Until;
+use likenew_core::verdict::Findings;
+use likenew_core::workload::Workload;
+
+use crate::options::options;
+use crate::refusals::refusals;
+use crate::rows::row;
+use answer::Answer;
+pub use options::{ReplayMode, ReplayOptions};
+use pass::passes;
+pub use summary::TraceSummary;
+
+/// What it asks and costs.
+pub static CARD: Card = Card {
+    name: "replay",
+    question: "Would this drive make the recorded day faster?",
+    writes: "writes what the recording touches once, then what the recording wrote; only own files in a folder",
+    manual: include_str!("replay.md"),
+};
+
+/// Reads and writes that are longer than this are split …
+const LENGTH_MAX: u64 = 1 << 20;
+/// … and buffers are no shorter than this.
+const LENGTH_MIN: u64 = 64 << 10;
+/// So is a folder's file, where nothing else is said.
+const SPAN_USUAL: u64 = 1 << 30;
+
+/// The procedure.
+pub struct Replay {
+    options: ReplayOptions,
+}
+
+impl Replay {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("replay", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: ReplayOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { options })
+    }
+
+    fn summary(&self) -> Result<&TraceSummary, String> {
+        self.options.summary.as_ref().ok_or_else(|| {
+            let trace = &self.options.trace;
+            format!(
+                "the plan does not say what {trace} holds: likenew replay and likenew run look at it first"
+            )
+        })
+    }
+
+    /// Workloads that are run before the recording itself.
+    fn prepares(&self, geometry: &Geometry) -> usize {
+        usize::from(self.options.prepare && geometry.writable)
+    }
+
+    fn fits(&self, geometry: &Geometry, summary: &TraceSummary) -> Result<(), String> {
+        let ReplayOptions { trace, span, reads_only, .. } = &self.options;
+        if summary.carried_out(*reads_only) == 0 {
+            let what = if *reads_only { "reads" } else { "I/Os" };
+            return Err(format!("there are no {what} in {trace}"));
+        }
+        if !geometry.writable && !reads_only && summary.changes() {
+            return Err(format!(
+                "{trace} holds writes, and this target may only be read: add --reads-only, or give a folder"
+            ));
+        }
+        match span {
+            Some(span) if *span > geometry.capacity => Err(format!(
+                "a span of {} is more than the {} there are; give a smaller --span",
+                amount(*span),
+                amount(geometry.capacity)
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn pace(&self, summary: &TraceSummary) -> ReplayPace {
+        let ReplayOptions { mode, speed, idle_max, .. } = self.options;
+        let clocked = Clocked { speed, idle_max, closed: mode == ReplayMode::Dependent && summary.ends == 0 };
+        match mode {
+            ReplayMode::Fast => ReplayPace::Fast,
+            ReplayMode::Timed => ReplayPace::Timed(clocked),
+            ReplayMode::Dependent => ReplayPace::Dependent(clocked),
+        }
+    }
+
+    fn recorded(&self, summary: &TraceSummary, pace: ReplayPace, capacity: u64) -> Recorded {
+        let ReplayOptions { trace, format, volume, span, fit, reads_only, data, .. } = self.options.clone();
+        let region = span.map_or(Region::WHOLE, |span| Region::bytes(0..span));
+        let length_max = summary.longest_bytes.next_multiple_of(LENGTH_MIN).clamp(LENGTH_MIN, LENGTH_MAX);
+        let prepares = pace == ReplayPace::Prepare;
+        let moved = summary.read_bytes.saturating_add(if reads_only { 0 } else { summary.written_bytes });
+        let expected = if prepares {
+            // Most of it is touched several times: this is the most that it comes to.
+            let written_bytes = moved.min(span.unwrap_or(capacity));
+            Expected { ios: written_bytes.div_ceil(length_max), written_bytes, ..Expected::default() }
+        } else {
+            summary.expected(reads_only, pace.clocked().map(|clocked| clocked.speed))
+        };
+        Recorded {
+            trace,
+            format,
+            volume,
+            digest: summary.digest.clone(),
+            pace,
+            depth: if prepares { PREPARE_DEPTH } else { self.options.depth },
+            length_max: length_max.min(span.unwrap_or(capacity)),
+            region,
+            fit,
+            extent: summary.extent_bytes,
+            reads_only,
+            data,
+            applications: summary.applications.clone(),
+            expected,
+        }
+    }
+
+    fn until(&self) -> Until {
+        Until { elapsed: self.options.time, ..Until::default() }
+    }
+}
+
+const PREPARE_DEPTH: u32 = 8;
+
+impl Procedure for Replay {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.span.unwrap_or(SPAN_USUAL) }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let (geometry, summary) = (&evidence.geometry, self.summary()?);
+        self.fits(geometry, summary)?;
+        let (done, prepares) = (evidence.segments.len(), self.prepares(geometry));
+        let passes = self.options.passes as usize;
+        let (name, pace, until) = if done < prepares {
+            ("prepare".to_owned(), ReplayPace::Prepare, Until::default())
+        } else if done < prepares + passes {
+            (format!("replay {}/{passes}", done + 1 - prepares), self.pace(summary), self.until())
+        } else {
+            return Ok(Step::Enough);
+        };
+        let recorded = Some(Box::new(self.recorded(summary, pace, geometry.capacity)));
+        let seed = evidence.plan.seed_of(done);
+        Ok(Step::Run(Workload { recorded, seed, ..Workload::new(name, until, Vec::new()) }))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let mut findings = Findings::default();
+        let passes = passes(&evidence.segments);
+        let answer = Answer { options: &self.options, passes: &passes, geometry: &evidence.geometry };
+        findings.verdicts.extend(answer.verdicts());
+        findings.verdicts.extend(refusals(&evidence.segments));
+        if passes.is_empty() {
+            return findings;
+        }
+        let names = self.options.summary.as_ref().map_or(&[][..], |summary| &summary.applications);
+        let tables = &mut findings.tables;
+        tables.insert("day".into(), passes.iter().map(|pass| row(pass.row(passes.len() > 1))).collect());
+        tables.insert("applications".into(), tables::applications(&passes, names));
+        tables.insert("latencies".into(), tables::latencies(&passes));
+        tables.insert(
+            "timing".into(),
+            passes.iter().filter_map(|pass| pass.timing(passes.len() > 1)).map(row).collect(),
+        );
+        tables.insert("longest".into(), tables::longest(&passes, names));
+        findings.tables.retain(|_, rows| !rows.is_empty());
+        findings.series.insert("day".into(), pictures::day(&passes));
+        findings.series.insert("applications".into(), pictures::applications(&passes, names));
+        findings
+    }
+}
+
+/// A span of nanoseconds, spelled.
+fn spelled(ns: f64) -> Nanos {
+    Nanos(ns.round() as u64)
+}

@@ -1,0 +1,103 @@
+//! One time that a recording was replayed.
+
+use likenew_core::recorder::Stop;
+use likenew_core::replayed::{Both, Replayed};
+use likenew_core::segment::Segment;
+use serde::Serialize;
+
+/// A segment that is a replay, and what became of its I/Os.
+pub(super) struct Pass<'a> {
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) segment: &'a Segment,
+    pub(super) replayed: &'a Replayed,
+}
+
+/// Those that came to their end; the only one that did not, where there is no other.
+pub(super) fn passes(segments: &[Segment]) -> Vec<Pass<'_>> {
+    let all = segments.iter().filter_map(|segment| Some((segment, segment.replayed.as_ref()?)));
+    let all = all.filter(|(_, replayed)| replayed.ios > 0).enumerate();
+    let mut passes: Vec<Pass<'_>> =
+        all.map(|(index, (segment, replayed))| Pass { number: index + 1, segment, replayed }).collect();
+    if passes.iter().any(Pass::is_whole) {
+        passes.retain(Pass::is_whole);
+    }
+    passes.truncate(if passes.iter().any(Pass::is_whole) { passes.len() } else { 1 });
+    passes
+}
+
+#[derive(Serialize)]
+pub(super) struct DayRow {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pass: Option<usize>,
+    ios: u64,
+    bytes: u64,
+    waiting_ns: u64,
+    recorded_waiting_ns: Option<u64>,
+    saved_percent: Option<f64>,
+    busy_ns: u64,
+    recorded_busy_ns: Option<u64>,
+    busy_saved_percent: Option<f64>,
+    elapsed_ns: u64,
+    recorded_elapsed_ns: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct TimingRow {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pass: Option<usize>,
+    ios: u64,
+    late_ns_mean: f64,
+    late_ns_p50: u64,
+    late_ns_p99: u64,
+    late_ns_max: u64,
+    held_percent: Option<f64>,
+}
+
+impl Pass<'_> {
+    pub(super) fn is_whole(&self) -> bool {
+        self.segment.stop == Stop::Reached
+    }
+
+    /// Sum of all latencies here, whether the recording knows theirs or not.
+    pub(super) fn waiting_here(&self) -> u64 {
+        self.replayed.tallies.iter().map(|tally| tally.latency_ns_sum).sum()
+    }
+
+    pub(super) fn row(&self, several: bool) -> DayRow {
+        let (waiting, busy) = (self.replayed.waiting(), self.replayed.busy);
+        let known = |both: Both| (both.there_ns > 0).then_some(both.there_ns);
+        DayRow {
+            pass: several.then_some(self.number),
+            ios: self.replayed.ios,
+            bytes: self.replayed.bytes(),
+            waiting_ns: self.waiting_here(),
+            recorded_waiting_ns: known(waiting),
+            saved_percent: waiting.saved_percent(),
+            busy_ns: busy.here_ns,
+            recorded_busy_ns: known(busy),
+            busy_saved_percent: busy.saved_percent(),
+            elapsed_ns: self.segment.elapsed().0,
+            recorded_elapsed_ns: self.replayed.elapsed_there.0,
+        }
+    }
+
+    /// How late the I/Os left; nothing where the pace asks for no time.
+    pub(super) fn timing(&self, several: bool) -> Option<TimingRow> {
+        let Replayed { late, late_ns_sum, held_ns_sum, .. } = self.replayed;
+        (late.count() > 0).then(|| TimingRow {
+            pass: several.then_some(self.number),
+            ios: late.count(),
+            late_ns_mean: *late_ns_sum as f64 / late.count() as f64,
+            late_ns_p50: late.quantile(0.5).0,
+            late_ns_p99: late.quantile(0.99).0,
+            late_ns_max: late.max().0,
+            held_percent: (*late_ns_sum > 0).then(|| *held_ns_sum as f64 / *late_ns_sum as f64 * 100.0),
+        })
+    }
+
+    /// Lateness that is not the target's doing, in nanoseconds.
+    pub(super) fn own_lateness(&self) -> u64 {
+        self.replayed.late_ns_sum - self.replayed.held_ns_sum
+    }
+}

@@ -1,0 +1,61 @@
+//! The pictures of a replay.
+
+use likenew_core::verdict::{Line, Series, Shape};
+use likenew_core::windows::{Cell, Windows};
+
+use super::pass::Pass;
+use super::tables::of_applications;
+use crate::series::axis;
+
+/// A line along the day has about so many points.
+const POINTS: usize = 240;
+/// So many applications are drawn.
+const APPLICATIONS: usize = 12;
+
+/// Mean latency along the recorded day, here and there. All passes together.
+pub(super) fn day(passes: &[Pass<'_>]) -> Series {
+    let mut here: Option<Windows> = None;
+    for pass in passes {
+        match &mut here {
+            Some(all) => all.merge(pass.replayed.day_here.clone()),
+            None => here = Some(pass.replayed.day_here.clone()),
+        }
+    }
+    let there = passes.first().map(|pass| pass.replayed.day_there.clone());
+    let lines = [("here", here), ("recorded", there)].into_iter().filter_map(|(name, windows)| {
+        let points = means(&windows?);
+        (!points.is_empty()).then(|| Line::new(name, points))
+    });
+    let title = "How long did an I/O take, along the recorded day?";
+    let (x, y) = (axis("recorded time", "ns"), axis("mean latency", "ns").logarithmic());
+    Series::new(title, Shape::Line, x, y).lines(lines)
+}
+
+/// `[middle of the window, mean latency]` where something left.
+fn means(windows: &Windows) -> Vec<[f64; 2]> {
+    let together = windows.cells.len().div_ceil(POINTS).max(1);
+    let point = |(index, cells): (usize, &[Cell])| {
+        let ios: u64 = cells.iter().map(|cell| cell.ios).sum();
+        let sum: u64 = cells.iter().map(|cell| cell.latency_ns_sum).sum();
+        let width = (windows.width * together as u64) as f64;
+        (ios > 0).then(|| [(index as f64 + 0.5) * width, sum as f64 / ios as f64])
+    };
+    windows.cells.chunks(together).enumerate().filter_map(point).collect()
+}
+
+/// How long each application waited, here and there.
+pub(super) fn applications(passes: &[Pass<'_>], names: &[String]) -> Series {
+    let mut applications = of_applications(passes, names);
+    applications.truncate(APPLICATIONS);
+    let line = |name: &str, value: &dyn Fn(usize) -> f64| {
+        let points: Vec<[f64; 2]> = (0..applications.len()).map(|at| [at as f64, value(at)]).collect();
+        Line::new(name, points)
+    };
+    let mut lines = vec![line("here", &|at| applications[at].waiting_here as f64)];
+    if applications.iter().any(|of| of.waiting.there_ns > 0) {
+        lines.push(line("recorded", &|at| applications[at].waiting.there_ns as f64));
+    }
+    Series::new("Who waited how long?", Shape::Bars, axis("application", ""), axis("waiting", "ns"))
+        .categories(applications.iter().map(|of| of.name.clone()))
+        .lines(lines)
+}

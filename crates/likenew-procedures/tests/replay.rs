@@ -1,0 +1,254 @@
+//! What a replay asks for and says, tried on records whose every number is known beforehand.
+
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::io::Op;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Evidence, Procedure as _, Step};
+use likenew_core::recorded::ReplayPace;
+use likenew_core::recorder::Stop;
+use likenew_core::rehearsal::Rehearsal;
+use likenew_core::replayed::{Both, ReplayStream, ReplayTally, Replayed};
+use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::tally::Latencies;
+use likenew_core::target::{Clock, Geometry};
+use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing};
+use likenew_core::windows::Windows;
+use likenew_procedures::replay::{Replay, ReplayMode, ReplayOptions, TraceSummary};
+
+const CLAIM: &str = "would make the recorded day faster";
+const MS: u64 = 1_000_000;
+
+fn evidence(capacity: u64, writable: bool) -> Evidence {
+    let geometry = Geometry {
+        capacity,
+        block: 512,
+        boundary: None,
+        writable,
+        trims: true,
+        carries_data: false,
+        clock: Clock::Virtual,
+    };
+    let identity = Identity {
+        name: "played".into(),
+        kind: Kind::Simulated,
+        model: None,
+        engine: "played".into(),
+        capacity_bytes: capacity,
+        block_bytes: 512,
+        facts: Vec::new(),
+        caveats: Vec::new(),
+        accounting: None,
+    };
+    let plan =
+        Plan { schema: 1, procedure: "replay".into(), target: None, seed: 0, options: toml::Table::new() };
+    Evidence::new(plan, identity, geometry)
+}
+
+/// The standing of the verdict whose claim contains `words`.
+fn standing(findings: &Findings, words: &str) -> Option<Standing> {
+    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).map(|verdict| verdict.standing)
+}
+
+fn summary() -> TraceSummary {
+    TraceSummary {
+        digest: "d".into(),
+        reads: 80,
+        writes: 20,
+        read_bytes: 80 << 12,
+        written_bytes: 20 << 12,
+        longest_bytes: 4096,
+        extent_bytes: 1 << 20,
+        ends: 100,
+        elapsed: Nanos::from_secs(10),
+        applications: vec!["make".into()],
+        ..TraceSummary::default()
+    }
+}
+
+fn options() -> ReplayOptions {
+    ReplayOptions { summary: Some(summary()), ..ReplayOptions::new("day.csv") }
+}
+
+fn replay(options: ReplayOptions) -> Replay {
+    Replay::new(options).unwrap()
+}
+
+/// A pass of 100 I/Os of `make` that waited for so long here and there, and left late by so much of it.
+fn replayed(here: u64, there: u64, late: u64, held: u64) -> Replayed {
+    let latencies = |each: u64| {
+        let mut latencies = Latencies::default();
+        latencies.record_n(Nanos(each), 100);
+        latencies
+    };
+    let both = Both { here_ns: here, there_ns: there };
+    Replayed {
+        ios: 100,
+        left_out: 0,
+        fitted: 0,
+        tallies: vec![ReplayTally {
+            stream: 1,
+            op: Op::Read,
+            ios: 100,
+            bytes: 100 << 12,
+            latency_ns_sum: here,
+            paired: if there > 0 { 100 } else { 0 },
+            waiting: if there > 0 { both } else { Both::default() },
+        }],
+        streams: vec![ReplayStream { stream: 1, busy: both }],
+        busy: both,
+        here: latencies(here / 100),
+        there: if there > 0 { latencies(there / 100) } else { Latencies::default() },
+        elapsed_there: Nanos::from_secs(10),
+        day_here: Windows::new(1_000_000_000),
+        day_there: Windows::new(1_000_000_000),
+        late: latencies(late / 100),
+        late_ns_sum: late,
+        held_ns_sum: held,
+        longest: Vec::new(),
+    }
+}
+
+/// Runs a replay to its end as if its passes had come to this.
+fn judged(options: ReplayOptions, passes: &[Replayed], clock: Clock) -> Findings {
+    let procedure = replay(ReplayOptions { passes: passes.len() as u32, ..options });
+    let mut evidence = evidence(1 << 30, true);
+    evidence.geometry.clock = clock;
+    let mut left = passes.iter();
+    while let Step::Run(workload) = procedure.next(&evidence).unwrap() {
+        let prepares = workload.recorded.as_ref().unwrap().pace == ReplayPace::Prepare;
+        let mut segment: Segment =
+            SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);
+        segment.ended = Nanos::from_secs(5);
+        segment.replayed = if prepares { None } else { left.next().cloned() };
+        evidence.segments.push(segment);
+    }
+    procedure.judge(&evidence)
+}
+
+fn says(passes: &[Replayed]) -> Option<Standing> {
+    standing(&judged(options(), passes, Clock::Virtual), CLAIM)
+}
+
+#[test]
+fn less_waiting_is_a_faster_day_and_more_a_slower_one() {
+    assert_eq!(says(&[replayed(10 * MS, 100 * MS, 0, 0)]), Some(Standing::Holds));
+    assert_eq!(says(&[replayed(200 * MS, 100 * MS, 0, 0)]), Some(Standing::Fails));
+    assert_eq!(says(&[replayed(98 * MS, 100 * MS, 0, 0)]), Some(Standing::Undecided), "within 5 %");
+    assert_eq!(says(&[replayed(98 * MS, 0, 0, 0)]), Some(Standing::Undecided), "nothing to compare with");
+}
+
+#[test]
+fn several_passes_decide_by_their_interval() {
+    let agree = [97, 98, 98, 97].map(|here| replayed(here * MS, 100 * MS, 0, 0));
+    assert_eq!(says(&agree), Some(Standing::Holds), "2 to 3 % each time");
+    let differ = [60, 140, 80, 110].map(|here| replayed(here * MS, 100 * MS, 0, 0));
+    assert_eq!(says(&differ), Some(Standing::Undecided));
+    let findings = judged(options(), &agree, Clock::Virtual);
+    assert_eq!(findings.tables["day"].len(), 4);
+    let estimate = findings.verdicts[0].estimate.as_ref().unwrap();
+    assert!(estimate.low < 2.5 && 2.5 < estimate.high && estimate.unit == "%", "{estimate:?}");
+}
+
+#[test]
+fn a_replay_that_was_late_itself_makes_no_drive_slow() {
+    let says = |late, held| {
+        let findings = judged(options(), &[replayed(200 * MS, 100 * MS, late, held)], Clock::Wall);
+        (standing(&findings, CLAIM), standing(&findings, "left when they were due"))
+    };
+    assert_eq!(says(0, 0), (Some(Standing::Fails), Some(Standing::Holds)));
+    assert_eq!(says(120 * MS, 0), (Some(Standing::Undecided), Some(Standing::Fails)));
+    assert_eq!(says(120 * MS, 120 * MS), (Some(Standing::Fails), Some(Standing::Holds)), "the drive's doing");
+}
+
+#[test]
+fn as_fast_as_it_goes_busy_time_decides() {
+    let mut pass = replayed(500 * MS, 100 * MS, 0, 0);
+    pass.busy = Both { here_ns: 20 * MS, there_ns: 100 * MS };
+    let fast = ReplayOptions { mode: ReplayMode::Fast, ..options() };
+    let findings = judged(fast, &[pass], Clock::Virtual);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Holds));
+    assert!(findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("think times")));
+}
+
+#[test]
+fn tables_say_who_saved_what() {
+    let findings = judged(options(), &[replayed(25 * MS, 100 * MS, 0, 0)], Clock::Virtual);
+    let row = &findings.tables["applications"][0];
+    assert_eq!((&row["application"], &row["saved_percent"]), (&"make".into(), &75.0.into()));
+    assert_eq!((&row["waiting_ns"], &row["recorded_busy_ns"]), (&(25 * MS).into(), &(100 * MS).into()));
+    let sides: Vec<_> = findings.tables["latencies"].iter().map(|row| row["side"].clone()).collect();
+    assert_eq!(sides, ["here", "recorded"]);
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let error = |options: ReplayOptions, evidence: &Evidence| match Replay::new(options) {
+        Ok(replay) => replay.next(evidence).map(|_| ()).unwrap_err(),
+        Err(error) => error,
+    };
+    let (whole, only_read) = (evidence(1 << 30, true), evidence(1 << 30, false));
+    assert!(error(ReplayOptions { summary: None, ..options() }, &whole).contains("does not say"));
+    assert!(error(options(), &only_read).contains("--reads-only"));
+    assert!(error(ReplayOptions { span: Some(2 << 30), ..options() }, &whole).contains("smaller --span"));
+    assert!(error(ReplayOptions { span: Some(77), ..options() }, &whole).contains("64 KiB"));
+    assert!(error(ReplayOptions { speed: f64::NAN, ..options() }, &whole).contains("speed"));
+    assert!(error(ReplayOptions { passes: 0, ..options() }, &whole).contains("passes"));
+    assert!(error(ReplayOptions { depth: 0, ..options() }, &whole).contains("depth"));
+    let fast = ReplayOptions { mode: ReplayMode::Fast, speed: 2.0, ..options() };
+    assert!(error(fast, &whole).contains("does not keep"));
+    let nothing = TraceSummary { reads: 0, ..summary() };
+    let reads_only = ReplayOptions { reads_only: true, summary: Some(nothing), ..options() };
+    assert!(error(reads_only, &only_read).contains("no reads"));
+}
+
+#[test]
+fn a_rehearsal_says_what_is_written_and_how_long_it_takes() {
+    let rehearsal = Rehearsal::of(&replay(options()), &evidence(1 << 30, true)).unwrap();
+    // What is touched once at most, and what the recording writes.
+    assert_eq!((rehearsal.workloads.len(), rehearsal.bytes_written), (2, (100 << 12) + (20 << 12)));
+    assert!(rehearsal.elapsed >= Nanos::from_secs(10) && rehearsal.elapsed < Nanos::from_secs(11));
+    let reads = ReplayOptions { reads_only: true, ..options() };
+    let rehearsal = Rehearsal::of(&replay(reads), &evidence(1 << 30, false)).unwrap();
+    assert_eq!((rehearsal.workloads.len(), rehearsal.bytes_written), (1, 0));
+}
+
+struct Listed(Vec<TraceIo>, [String; 3]);
+
+impl TraceSource for Listed {
+    fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
+        Ok(self.0.pop())
+    }
+
+    fn applications(&self) -> &[String] {
+        &self.1
+    }
+}
+
+#[test]
+fn a_summary_counts_what_there_is() {
+    let io = |at: u64, op, offset, length, latency: Option<u64>, application| TraceIo {
+        at: Nanos::from_millis(at),
+        op,
+        offset,
+        length,
+        latency: latency.map(Nanos::from_millis),
+        application,
+    };
+    let mut ios = vec![
+        io(0, Op::Read, 0, 4096, Some(10), 2),
+        io(5, Op::Write, 8192, 65_536, None, 1),
+        io(2010, Op::Trim, 1 << 20, 1 << 30, Some(1), 0),
+        io(2020, Op::Flush, 0, 0, Some(30), 2),
+    ];
+    ios.reverse();
+    let names = ["", "cc", "make"].map(String::from);
+    let found = TraceSummary::of(&mut Listed(ios, names), Some(Nanos::from_millis(500))).unwrap();
+    assert_eq!((found.reads, found.writes, found.trims, found.flushes, found.ends), (1, 1, 1, 1, 3));
+    assert_eq!((found.read_bytes, found.written_bytes, found.longest_bytes), (4096, 65_536, 65_536));
+    assert_eq!(found.extent_bytes, (1 << 20) + (1 << 30));
+    assert_eq!((found.elapsed, found.cut), (Nanos::from_millis(2050), Nanos::from_millis(1500)));
+    assert_eq!(found.pauses, Nanos::from_millis(2000 + 9));
+    assert_eq!(found.applications, ["make", "cc"], "most first");
+}
