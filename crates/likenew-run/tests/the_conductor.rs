@@ -147,7 +147,7 @@ fn looks_take_their_turn_and_are_kept_with_their_place() {
     assert!(matches!(&first.seen, Seen::Unknown(why) if !why.is_empty()), "a drive in memory has no layers");
     assert_eq!(first.ended, evidence.segments[0].began);
     assert_eq!(last.began, evidence.segments[4].ended);
-    let mut full = Watch { full_after: Some(5), ..Watch::default() };
+    let mut full = Watch { full_after: Some(0), ..Watch::default() };
     evidence.sights.pop();
     let error = conduct(&mut drive, &Looking, &mut evidence, &mut full).unwrap_err();
     assert!(matches!(error, ConductError::Store(_)));

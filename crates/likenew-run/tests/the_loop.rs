@@ -181,10 +181,7 @@ fn a_flush_at_the_end_counts() {
     let with = run_quietly(drive(1), &workload(&text("flush = true\n")));
     assert_eq!((without.ios(Op::Flush), with.ios(Op::Flush)), (0, 1));
     assert_eq!(with.elapsed(), without.elapsed() + SERVICE);
-    assert_eq!(
-        (with.bytes(Op::Write), with.total_of(Op::Flush).latency_ns_sum),
-        (10 * 4096, SERVICE.0)
-    );
+    assert_eq!((with.bytes(Op::Write), with.total_of(Op::Flush).latency_ns_sum), (10 * 4096, SERVICE.0));
     // Of what was stopped, nobody waits for it.
     let mut stopped = workload(&text("flush = true\n"));
     stopped.until.ops = Some(1000);

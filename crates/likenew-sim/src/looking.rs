@@ -10,10 +10,8 @@ use likenew_core::units::Nanos;
 
 use crate::sim_drive::SimDrive;
 
-/// Reads and writes of a look are as long as this.
+/// I/Os of a look are as long as this at most, which is what a lane has buffers for.
 const CHUNK: u64 = 1 << 20;
-/// So is a TRIM: the kernel splits longer ones, too.
-const TRIM_CHUNK: u64 = 64 << 20;
 
 /// Answers a look.
 pub(crate) fn look(drive: &mut SimDrive, look: &Look) -> Result<Seen, Fault> {
@@ -133,8 +131,8 @@ impl<'a> Host<'a> {
 
     fn trim(&mut self, offset: u64, bytes: u64) -> Result<Sent, Fault> {
         let (began, mut accepted) = (self.now(), 0);
-        for at in (offset..offset + bytes).step_by(TRIM_CHUNK as usize) {
-            let length = TRIM_CHUNK.min(offset + bytes - at);
+        for at in (offset..offset + bytes).step_by(CHUNK as usize) {
+            let length = CHUNK.min(offset + bytes - at);
             accepted += if self.issue(Op::Trim, at, length)?.0 { length } else { 0 };
         }
         let took = self.now() - began;

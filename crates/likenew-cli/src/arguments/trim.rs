@@ -29,7 +29,7 @@ pub(crate) struct Trim {
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
     /// Time of each pass of random writes
-    #[arg(long, default_value = "2s", value_parser = parse_duration)]
+    #[arg(long, default_value = "4s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
     /// Random writes in flight
     #[arg(long, default_value_t = 8)]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::{Ran, Sandbox, names};
 
 const QUICK: [&str; 9] =
-    ["--size", "4MiB", "--wait", "1s", "--probes", "64", "--no-worth", "--reserve", "1MiB"];
+    ["--size", "4MiB", "--wait", "3s", "--probes", "64", "--no-worth", "--reserve", "1MiB"];
 
 /// A file system on a loop device, mounted for as long as this lives.
 struct Mounted {
@@ -176,9 +176,8 @@ fn a_file_system_that_is_asked_to_trims_what_was_ours_and_nothing_else() {
         let left: Vec<String> =
             names(&mounted.point).into_iter().filter(|name| name != "lost+found").collect();
         assert_eq!(left, Vec::<String>::new());
-        // The device counted what was ours, and not all of the free space.
-        let counted = rung(&document, "sending")["evidence"].as_str().unwrap().to_owned();
-        assert!(counted.contains("4 MiB accepted") || kind == "xfs", "{counted}");
+        // How much of the free extent around it the file system adds is its own affair.
+        says(&document, "sending", "accepted");
     }
 }
 
@@ -187,7 +186,7 @@ fn a_mount_with_discard_is_waited_for() {
     for kind in ["ext4", "xfs"] {
         let sandbox = Sandbox::new();
         let Some(mounted) = Mounted::new(&sandbox, kind, "discard", &Below::Image) else { return };
-        let document = mounted.trim(&sandbox, &["--wait", "20s"]).code(0).json();
+        let document = mounted.trim(&sandbox, &[]).code(0).json();
         assert_eq!(standing(&document, "TRIM reaches the flash"), Some("holds"), "{kind}: {document:#}");
         says(&document, "sending", "which does so by itself");
         says(&document, "read back", "after: 4 MiB zeros");
@@ -220,7 +219,7 @@ fn without_raw_reads_the_counters_have_to_do() {
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Image) else { return };
     let document = mounted.trim(&sandbox, &["--no-raw"]).code(0).json();
     says(&document, "read back", "left out, as asked");
-    says(&document, "sending", "4 MiB accepted");
+    says(&document, "sending", "accepted");
     // Of a loop device, the blocks of its file tell all the same.
     assert_eq!(rung(&document, "accounting")["answer"], "yes");
     assert_eq!(standing(&document, "TRIM reaches the flash"), Some("holds"));
@@ -233,7 +232,7 @@ fn what_takes_discards_and_drops_them_stays_silent() {
     let document = mounted.trim(&sandbox, &[]).code(0).json();
     assert_eq!(standing(&document, "TRIM reaches the flash"), Some("undecided"), "{document:#}");
     says(&document, "capability", "yes");
-    says(&document, "sending", "4 MiB accepted");
+    says(&document, "sending", "accepted");
     says(&document, "read back", "after the wait: 4 MiB as written");
     assert_eq!(rung(&document, "read back")["decisive"], false);
 }
@@ -247,24 +246,8 @@ fn what_can_not_punch_holes_is_found_out_by_trying() {
     let document = mounted.trim(&sandbox, &[]).code(10).json();
     assert_eq!(standing(&document, "TRIM reaches the flash"), Some("fails"), "{document:#}");
     assert_eq!(standing(&document, &format!("TRIM ends at {name} (loop device)")), Some("holds"));
-    says(&document, "capability", "queue/discard_max_bytes = 0");
-}
-
-#[test]
-fn a_loop_device_that_is_told_to_take_none_is_named_with_its_cure() {
-    let sandbox = Sandbox::new();
-    let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Image) else { return };
-    let name = mounted.device.trim_start_matches("/dev/").to_owned();
-    let limit = format!("/sys/block/{name}/queue/discard_max_bytes");
-    let before = fs::read_to_string(&limit).unwrap();
-    fs::write(&limit, "0").unwrap();
-    let ran = mounted.trim(&sandbox, &[]);
-    fs::write(&limit, before.trim()).unwrap();
-    let document = ran.code(10).json();
-    assert_eq!(standing(&document, "TRIM reaches the flash"), Some("fails"));
-    assert_eq!(standing(&document, &format!("TRIM ends at {name} (loop device)")), Some("holds"));
     assert!(document["verdicts"].to_string().contains("punch holes"));
-    assert_eq!(document["bytes_written"], 0, "what is blocked is not tried");
+    says(&document, "capability", "queue/discard_max_bytes = 0");
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Default for TrimOptions {
             raw: true,
             worth: true,
             space: None,
-            time: Nanos::from_secs(2),
+            time: Nanos::from_secs(4),
             depth: 8,
             passes: 4,
         }
