@@ -173,7 +173,7 @@ fn of_several_volumes_one_is_chosen() {
         (two(TENCENT, ",1063", ",9"), "1063", "9"),
         (two(FIU, " 6 0 ", " 6 1 "), "6,0", "6,1"),
         (two(IOLOG_3, " f1 ", " f2 ").replacen("fio version 3 iolog\n29 f2", "29 f2", 1), "f1", "f2"),
-        (two(&TRACEFS.replace('#', "#"), "8,0 ", "8,16 "), "8,0", "8,16"),
+        (two(TRACEFS, "8,0 ", "8,16 "), "8,0", "8,16"),
     ] {
         let error = refused(&text, None);
         for said in ["holds several volumes", one, other, "choose one with --volume"] {
