@@ -1,6 +1,5 @@
 //! What cache says of targets whose memory and drive are known.
 
-#[allow(dead_code, reason = "what is counted is played here, and not by what other tests share")]
 mod support;
 
 use likenew_core::access::Access;

@@ -16,7 +16,7 @@ fn sandbox() -> Sandbox {
 fn a_trace_is_surveyed_and_stays_the_same_in_our_own_form() {
     let sandbox = sandbox();
     let shown = sandbox.run(&["import", "trace", "web_0.csv"]);
-    shown.code(0).says("web_0.csv: 3 I/Os in 1.00 ms (msr, volume web_0)").says("67 % go on");
+    shown.code(0).says("web_0.csv: 3 I/Os in 1.00 ms (msr, volume web_0)").says("33 % go on");
     let first =
         sandbox.run(&["import", "trace", "web_0.csv", "--to", "web.csv.zst", "--json", "-"]).code(0).json();
     assert_eq!((&first["format"], &first["volume"]), (&"msr".into(), &"web_0".into()));

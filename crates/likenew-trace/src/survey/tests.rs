@@ -2,11 +2,11 @@
 
 use super::*;
 
-struct Listed(std::vec::IntoIter<TraceIo>, Vec<String>);
+struct Listed<'a>(std::slice::Iter<'a, TraceIo>, Vec<String>);
 
-impl TraceSource for Listed {
+impl TraceSource for Listed<'_> {
     fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
-        Ok(self.0.next())
+        Ok(self.0.next().copied())
     }
 
     fn applications(&self) -> &[String] {
@@ -20,8 +20,7 @@ fn io(at: u64, op: Op, offset: u64, length: u64, latency: Option<u64>, applicati
 
 fn surveyed(ios: &[TraceIo], names: &[&str]) -> Survey {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    let ios = Vec::from(ios);
-    survey(&mut Listed(ios.into_iter(), names)).unwrap()
+    survey(&mut Listed(ios.iter(), names)).unwrap()
 }
 
 #[test]
