@@ -299,3 +299,14 @@ proptest! {
         }
     }
 }
+
+/// Half of where its addresses go round lies before its end, and was only read.
+#[test]
+fn what_was_never_written_is_not_missing() {
+    let (real, announced) = (2855 * 512, 18 * MIB);
+    let wrap = real + 2811 * 512;
+    let (_, findings) = verify(&mut Stick::counterfeit(real, wrap), announced, options());
+    assert_eq!(capacity(&findings, "wraps_at_bytes"), Some(wrap));
+    let most = capacity(&findings, "holds_at_most_bytes").unwrap();
+    assert!((real..=wrap).contains(&most), "{most}");
+}

@@ -27,6 +27,7 @@ pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
     for target in &command.targets {
         let mut aim = Aim::take(target, &command.how)?;
         if !command.reads_only {
+            aim.ask_for_consent(&command.how)?;
             aim.refuse_writing().map_err(or_reads_only)?;
         }
         aim.clear_leftover(&command.how)?;

@@ -179,7 +179,7 @@ fn what_can_not_be_played_is_refused() {
         (&["apps", "sim:tiny-flash", "--app", "wrod"][..], "photoshop-heavy"),
         (&["apps", "sim:tiny-flash", "--app", "none.toml"], "none.toml"),
         (&["apps", "sim:tiny-flash", "--span", "2GiB"], "--span"),
-        (&["apps", "sim:tiny-flash", "--scale", "-1"], "scale"),
+        (&["apps", "sim:tiny-flash", "--scale=-1"], "scale"),
         (&["apps", "sim:tiny-flash", "--minutes", "2"], "--consistency"),
         (&["apps", "sim:tiny-flash", "--app", "word", "--app", "word"], "twice"),
         (&["apps", "sim:tiny-flash", "--export", "fio"], "take turns"),

@@ -54,16 +54,17 @@ const PARTS: [u64; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
 impl Knowledge {
     /// Out of everything that single blocks were read for.
     pub(super) fn of(ground: &Ground, done: &[(Task, &Segment)]) -> Self {
-        let reads: Vec<&Segment> = done
+        let reads: Vec<&(Task, &Segment)> = done
             .iter()
             .filter(|(task, _)| task.is_probe() || matches!(task, Task::Narrow(_, Narrow::Read)))
             .filter(|(_, segment)| segment.damage.is_some())
-            .map(|(_, segment)| *segment)
             .collect();
-        let wraps_at = wraps_at(reads.iter().copied());
+        let wraps_at = wraps_at(reads.iter().map(|(_, segment)| *segment));
         let round = wraps_at.unwrap_or(ground.span);
         let (mut there, mut gone) = (Vec::new(), Vec::new());
-        for segment in &reads {
+        // Places that were read to find the first block there were never written, so that nothing can be missing from them.
+        let asked_back = |task: &Task| !matches!(task, Task::Narrow(round, _) if round.written != round.read);
+        for (_, segment) in reads.iter().filter(|(task, _)| asked_back(task)) {
             for sample in &segment.samples {
                 let end = sample.offset + sample.bytes();
                 let found = ranges(segment).find(|range| range.from < end && sample.offset < range.to);
