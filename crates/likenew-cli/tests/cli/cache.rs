@@ -93,7 +93,8 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
         // One in 32 random I/Os goes where one has gone before.
         all("buffered, flushed", "write", 0.0..=6.0);
         all("first buffered", "read", 0.0..=6.0);
-        all("second buffered", "read", 99.0..=100.0);
+        // Memory that others ask for may take some of it.
+        all("second buffered", "read", 80.0..=100.0);
         // Others on this machine may have the system write back early.
         all("buffered", "write", 20.0..=100.0);
         assert_eq!(standing(&document, "Direct I/O reaches the drive").as_deref(), Some("holds"));
@@ -126,7 +127,8 @@ fn what_may_only_be_read_has_only_levels_of_reading() {
         assert_eq!(levels.len(), 8, "{levels:?}");
         assert!(levels.iter().all(|row| row["op"] == "read") && document["bytes_written"] == 0);
         assert!(ram(&document, "direct", "read").iter().all(|ram| *ram < 0.5), "{levels:?}");
-        assert!(ram(&document, "second buffered", "read").iter().all(|ram| *ram > 99.0), "{levels:?}");
+        // Memory that others ask for may take some of it.
+        assert!(ram(&document, "second buffered", "read").iter().all(|ram| *ram > 80.0), "{levels:?}");
     }
     assert_eq!(fs::read(&file).unwrap(), vec![7u8; 24 << 20]);
 }

@@ -189,9 +189,8 @@ fn a_killed_recorder_leaves_a_trace_that_can_be_read_and_nothing_for_long() {
     wait_for("the trace", || lines(&trace).iter().filter(|line| line.contains(",65536,")).count() >= 50);
     recorder.signal("-KILL");
     assert_eq!(recorder.end().0, None);
-    assert!(instances(process) > 0);
     let next = sandbox.run(&["record", ext4.path(), "--out", "next.csv", "--time", "100ms"]);
-    // Another test's recorder may have found it first.
+    // Another test's recorder may have removed what was left before this one did.
     assert_eq!(instances(process), 0, "{}", next.code(0).stderr());
     assert!(lines(&trace).iter().filter(|line| line.contains(",65536,")).count() >= 50);
 }
