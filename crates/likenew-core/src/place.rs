@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::region::Region;
+use crate::units::size_text;
 
 /// The order of addresses. Each names the zone it stays in.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,6 +13,24 @@ pub enum Place {
     Forward(Region),
     /// Uniformly random, on multiples of the I/O's length from the start of the zone.
     Uniform(Region),
+    /// Every `step` bytes from the start of the zone as long as an I/O fits in it, then again. Several copies of a stream walk
+    /// the same places.
+    Strided {
+        /// The zone.
+        region: Region,
+        /// From one I/O's start to the next one's, in bytes.
+        #[serde(with = "size_text")]
+        step: u64,
+    },
+    /// Uniformly random, on multiples of `align` from the start of the zone, whatever the I/O's length: so I/Os may overlap, and
+    /// start anywhere in what a drive treats as one.
+    Scattered {
+        /// The zone.
+        region: Region,
+        /// What starts are multiples of, in bytes.
+        #[serde(with = "size_text")]
+        align: u64,
+    },
     /// Random with Zipf's law over the multiples of the I/O's length: the k-th most popular comes with weight
     /// k^−θ. Popularity is scattered over the zone.
     Zipf {
@@ -26,12 +45,25 @@ impl Place {
     /// The zone.
     pub fn region(&self) -> Region {
         match self {
-            Self::Forward(region) | Self::Uniform(region) | Self::Zipf { region, .. } => *region,
+            Self::Forward(region)
+            | Self::Uniform(region)
+            | Self::Strided { region, .. }
+            | Self::Scattered { region, .. }
+            | Self::Zipf { region, .. } => *region,
         }
     }
 
     /// `sequential` or `random`.
     pub fn pattern(&self) -> &'static str {
-        if matches!(self, Self::Forward(_)) { "sequential" } else { "random" }
+        if matches!(self, Self::Forward(_) | Self::Strided { .. }) { "sequential" } else { "random" }
+    }
+
+    /// What it adds to starts of I/Os: a multiple of the target's block, where it says one.
+    pub fn grain(&self) -> Option<u64> {
+        match self {
+            Self::Strided { step, .. } => Some(*step),
+            Self::Scattered { align, .. } => Some(*align),
+            Self::Forward(_) | Self::Uniform(_) | Self::Zipf { .. } => None,
+        }
     }
 }

@@ -37,7 +37,7 @@ pub struct Segment {
     pub tallies: Vec<Tally>,
     /// Along time since `began`, in nanoseconds.
     pub seconds: Windows,
-    /// Along bytes moved since `began`.
+    /// Along bytes moved since `began`, as wide as [`Workload::window`] says at first.
     pub gigabytes: Windows,
     /// The slowest I/Os, slowest first; at most [`Segment::SLOWEST_MAX`].
     pub slowest: Vec<Sample>,
@@ -184,6 +184,9 @@ impl Default for SegmentRecorder {
 impl Recorder for SegmentRecorder {
     fn begin(&mut self, workload: &Workload, at: Nanos) {
         self.tallies.resize_with(workload.stream_count(), Default::default);
+        if let Some(width) = workload.window {
+            self.gigabytes = Windows::new(width);
+        }
         self.samples_max = workload.samples as usize;
         self.samples.reserve_exact(self.samples_max);
         (self.began, self.ended) = (at, at);

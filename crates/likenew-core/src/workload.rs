@@ -10,7 +10,7 @@ use crate::recorded::Recorded;
 use crate::size::Size;
 use crate::stamp::SECTOR;
 use crate::target::Geometry;
-use crate::units::Nanos;
+use crate::units::{Nanos, size_text};
 use crate::until::Until;
 
 /// Streams of I/O that run side by side until a bound is reached, or a recording. Without either the drive rests.
@@ -30,6 +30,10 @@ pub struct Workload {
     /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
+    /// Its windows along bytes begin this wide, and double while there are too many ([`crate::windows::Windows`]); 1 GiB where
+    /// it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub window: Option<u64>,
     /// Whether its I/Os go past the page cache, through it, or nowhere.
     #[serde(default, skip_serializing_if = "Access::is_direct")]
     pub access: Access,
@@ -164,6 +168,7 @@ impl Workload {
             until,
             seed: 0,
             samples: 0,
+            window: None,
             access: Access::Direct,
             cold: false,
             flush: false,
@@ -276,6 +281,9 @@ impl Workload {
                 "samples = {samples} are more than the {SAMPLES_MAX} that are kept one by one"
             ));
         }
+        if self.window == Some(0) {
+            return Err("window = 0 bytes is no width: leave it out, or give one such as 1MiB".into());
+        }
         let depth = u64::from(self.lanes).saturating_mul(self.depth_of_all());
         if depth > DEPTH_LIMIT {
             return Err(format!("{depth} I/Os in flight are more than the {DEPTH_LIMIT} that are supported"));
@@ -351,6 +359,7 @@ impl Stream {
             self.check_stamps(geometry)?;
         }
         let region = self.place.region().resolve(geometry.capacity, geometry.block)?;
+        self.check_grain(geometry)?;
         for (bytes, _) in self.size.choices() {
             if !bytes.is_multiple_of(geometry.block) {
                 return Err(format!(
@@ -375,6 +384,24 @@ impl Stream {
 }
 
 impl Stream {
+    /// Places that are not multiples of the length keep to blocks, and would cross files.
+    fn check_grain(&self, geometry: &Geometry) -> Result<(), String> {
+        let Some(grain) = self.place.grain() else { return Ok(()) };
+        let block = geometry.block;
+        if grain == 0 || !grain.is_multiple_of(block.into()) {
+            return Err(format!(
+                "places {grain} bytes apart are no multiples of the target's block of {block} bytes"
+            ));
+        }
+        let region = self.place.region().resolve(geometry.capacity, block)?;
+        match geometry.boundary {
+            Some(boundary) if region.start / boundary != (region.end - 1) / boundary => Err(format!(
+                "places {grain} bytes apart would cross the files of {boundary} bytes: give a region in one of them"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn check_stamps(&self, geometry: &Geometry) -> Result<(), String> {
         if !geometry.keeps_stamps() {
             return Err("stamped data would not be there to be read: this target keeps nothing".into());
@@ -415,6 +442,7 @@ mod tests {
             until: Until::ops(10),
             seed: 0,
             samples: 0,
+            window: None,
             access: Access::Direct,
             cold: false,
             flush: false,
@@ -435,11 +463,17 @@ mod tests {
         assert_eq!(workload.check(&geometry()), Ok(()));
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
-        for word in ["samples", "access", "cold", "flush"] {
+        for word in ["samples", "window", "access", "cold", "flush"] {
             assert!(!text.contains(word), "{text}");
         }
-        let workload =
-            Workload { samples: 1000, access: Access::Buffered, cold: true, flush: true, ..workload };
+        let workload = Workload {
+            samples: 1000,
+            window: Some(1 << 20),
+            access: Access::Buffered,
+            cold: true,
+            flush: true,
+            ..workload
+        };
         let text = toml::to_string(&workload).unwrap();
         assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
     }
@@ -486,6 +520,11 @@ mod tests {
         case(&|w| w.samples = SAMPLES_MAX + 1, "kept one by one");
         case(&|w| w.streams[0].place = Place::Uniform("0..2GiB".parse().unwrap()), "beyond");
         case(&|w| w.streams[0].place = Place::Forward("0..2k".parse().unwrap()), "empty");
+        let whole = Region::WHOLE;
+        case(&|w| w.streams[0].place = Place::Strided { region: whole, step: 0 }, "no multiples");
+        case(&|w| w.streams[0].place = Place::Strided { region: whole, step: 6144 }, "no multiples");
+        case(&|w| w.streams[0].place = Place::Scattered { region: whole, align: 4096 }, "cross the files");
+        case(&|w| w.window = Some(0), "no width");
         case(&|w| w.streams.clear(), "rest needs");
         let rests = |w: &mut Workload| {
             (w.streams, w.until) = (Vec::new(), Until::elapsed(Nanos(1)));

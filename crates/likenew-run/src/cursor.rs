@@ -22,6 +22,15 @@ pub(crate) enum Cursor {
     Uniform {
         range: Range<u64>,
     },
+    Strided {
+        range: Range<u64>,
+        at: u64,
+        step: u64,
+    },
+    Scattered {
+        range: Range<u64>,
+        align: u64,
+    },
     Zipf {
         range: Range<u64>,
         theta: f64,
@@ -38,6 +47,8 @@ impl Cursor {
                 Self::Forward { at: part.start, range: part, boundary: geometry.boundary.unwrap_or(u64::MAX) }
             }
             Place::Uniform(_) => Self::Uniform { range },
+            Place::Strided { step, .. } => Self::Strided { at: range.start, range, step },
+            Place::Scattered { align, .. } => Self::Scattered { range, align },
             Place::Zipf { theta, .. } => Self::Zipf { range, theta, ranks: None },
         }
     }
@@ -56,6 +67,18 @@ impl Cursor {
             Self::Uniform { range } => {
                 let places = (range.end - range.start) / u64::from(length);
                 (range.start + random.random_range(0..places) * u64::from(length), length)
+            }
+            Self::Strided { range, at, step } => {
+                if *at > range.end - u64::from(length) {
+                    *at = range.start;
+                }
+                let offset = *at;
+                *at = offset.saturating_add(*step);
+                (offset, length)
+            }
+            Self::Scattered { range, align } => {
+                let places = (range.end - range.start - u64::from(length)) / *align + 1;
+                (range.start + random.random_range(0..places) * *align, length)
             }
             Self::Zipf { range, theta, ranks } => {
                 let places = (range.end - range.start) / u64::from(length);
@@ -159,6 +182,30 @@ mod tests {
             }
             assert_eq!(seen.len(), 100, "{place:?}");
         }
+    }
+
+    #[test]
+    fn strides_reach_every_step_and_begin_again() {
+        let place = Place::Strided { region: Region::WHOLE, step: 12_288 };
+        let mut cursor = Cursor::new(&place, 4096..65_536, &geometry(4096, None), 0, 1);
+        let offsets: Vec<u64> = (0..7).map(|_| cursor.next(8192, &mut random()).0).collect();
+        assert_eq!(offsets, [4096, 16_384, 28_672, 40_960, 53_248, 4096, 16_384]);
+        assert_eq!(cursor.next(32_768, &mut random()).0, 28_672, "the last place where it fits");
+        assert_eq!(cursor.next(32_768, &mut random()).0, 4096);
+    }
+
+    #[test]
+    fn scattered_places_keep_to_their_alignment_alone() {
+        let place = Place::Scattered { region: Region::WHOLE, align: 512 };
+        let range = 4096..4096 + 16 * 512;
+        let mut cursor = Cursor::new(&place, range.clone(), &geometry(512, None), 0, 1);
+        let (mut random, mut seen) = (random(), std::collections::BTreeSet::new());
+        for _ in 0..1000 {
+            let (offset, length) = cursor.next(4096, &mut random);
+            assert!(range.contains(&offset) && offset + u64::from(length) <= range.end);
+            seen.insert(offset);
+        }
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), (8..17).map(|n| n * 512).collect::<Vec<_>>());
     }
 
     #[test]

@@ -140,7 +140,20 @@ impl Section {
                 return Err(unsayable(workload, "fio flushes between writes only and has no job of flushes"));
             }
         };
-        self.set("rw", word);
+        match stream.place {
+            Place::Strided { step, .. } => {
+                let length = u64::from(shortest(&stream.size));
+                if stream.size.choices().len() > 1 || step < length {
+                    let missing = "fio skips bytes after each I/O, and these overlap or have several lengths";
+                    return Err(unsayable(workload, missing));
+                }
+                self.comment(
+                    "at the end of the zone fio begins again where the next step leads, and we at its start",
+                );
+                self.set("rw", format!("{word}:{}", step - length));
+            }
+            _ => self.set("rw", word),
+        }
         if let Mix::Reads(percent) = stream.op {
             self.set("rwmixread", percent);
         }
@@ -198,8 +211,10 @@ impl Section {
         if left > 0 && !alike {
             self.comment(format!("{left} bytes of the zone, less than an I/O a copy, are left out"));
         }
-        if let Place::Zipf { theta, .. } = stream.place {
-            self.zipf(theta);
+        match stream.place {
+            Place::Zipf { theta, .. } => self.zipf(theta),
+            Place::Scattered { align, .. } => self.set("blockalign", align),
+            Place::Forward(_) | Place::Uniform(_) | Place::Strided { .. } => {}
         }
         Ok(())
     }
@@ -276,7 +291,7 @@ fn unsayable(workload: &Workload, missing: impl Into<String>) -> ExportError {
 }
 
 fn is_forward(stream: &Stream) -> bool {
-    matches!(stream.place, Place::Forward(_))
+    matches!(stream.place, Place::Forward(_) | Place::Strided { .. })
 }
 
 fn shortest(size: &Size) -> u64 {

@@ -78,6 +78,18 @@ fn bounds_are_divided_among_copies() {
 }
 
 #[test]
+fn steps_and_alignments_are_said() {
+    let reads = |place: &str| {
+        stream("ops = 9", &format!("op = 'read'\nsize = '4KiB'\npace.closed.depth = 1\nplace.{place}"))
+    };
+    has(&section(&reads("strided = { region = 'whole', step = '64KiB' }")), &["rw=read:61440", "bs=4096"]);
+    has(
+        &section(&reads("scattered = { region = 'whole', align = '512' }")),
+        &["rw=randread", "blockalign=512"],
+    );
+}
+
+#[test]
 fn mixes_lengths_paces_and_data_are_said() {
     let text = section(&stream(
         "elapsed = '1s'",
