@@ -21,6 +21,7 @@ mod sweep;
 mod trim;
 mod verify;
 mod watch;
+mod xray;
 
 use std::path::PathBuf;
 
@@ -50,6 +51,7 @@ pub(crate) use sweep::Sweep;
 pub(crate) use trim::Trim;
 pub(crate) use verify::Verify;
 pub(crate) use watch::Watch;
+pub(crate) use xray::Xray;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Cache(Cache),
     /// Does TRIM reach the flash, and what is it worth?
     Trim(Trim),
+    /// What is inside, seen from outside: medium, map, caches, parallelism, over-provisioning?
+    Xray(Xray),
     /// Does it hold what it says, and is what was written what is read?
     Verify(Verify),
     /// Would this drive make a recorded day faster? Replays a recording, on several drives one after the other
