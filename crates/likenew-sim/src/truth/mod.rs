@@ -55,8 +55,8 @@ pub struct Truth {
     /// cache of a disk. Hidden where the flash programs nine tenths of what the link moves, so that the buffer never fills.
     pub write_buffer_bytes: Inside,
     /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. Static blocks first, then as many dynamic ones
-    /// as fit the share of what is promised to nobody, on each die: see the simulator's documentation. Hidden on a used drive
-    /// that nothing empties (dynamic cache and no TRIM).
+    /// as fit the share of what is promised to nobody, on each die (see the simulator's documentation), and what the write buffer
+    /// holds when they are full. Hidden on a used drive that nothing empties (dynamic cache and no TRIM).
     pub slc_cache_bytes: Inside,
     /// Bytes a second right after that: straight to native cells, or as fast as folding makes room.
     pub slc_speed_after_bytes_per_s: Inside,
