@@ -1,14 +1,19 @@
 //! What is inside a drive, seen from outside: its medium, its translation layer, its caches, each with an interval, the
 //! confidence in it, and the measured signature as a picture.
 
+mod compared;
+mod compression;
 mod finding;
 mod known;
+mod map_page;
 mod medium;
 mod noise;
 mod preparation;
 mod probe;
 mod property;
 mod scene;
+mod synced;
+mod trim;
 mod xray_options;
 
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -34,7 +39,14 @@ pub static CARD: Card = Card {
 
 /// In the order in which they are asked: those that read what is there before those that write, and those that need an
 /// empty drive before those that need a full one.
-const PROBES: &[&dyn Probe] = &[&preparation::Preparation, &noise::NoiseProbe, &medium::MediumProbe];
+const PROBES: &[&dyn Probe] = &[
+    &preparation::Preparation,
+    &noise::NoiseProbe,
+    &medium::MediumProbe,
+    &compression::CompressionProbe,
+    &map_page::MapPageProbe,
+    &trim::TrimProbe,
+];
 
 /// The procedure.
 pub struct Xray {
