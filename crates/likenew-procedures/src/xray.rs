@@ -1,10 +1,13 @@
 //! What is inside a drive, seen from outside: its medium, its translation layer, its caches, each with an interval, the
 //! confidence in it, and the measured signature as a picture.
 
+mod compared;
+mod compression;
 mod finding;
 mod ground;
 mod known;
 mod map_cache;
+mod map_page;
 mod medium;
 mod noise;
 mod old_data;
@@ -14,6 +17,8 @@ mod probe;
 mod property;
 mod scene;
 mod token_bucket;
+mod synced;
+mod trim;
 mod xray_options;
 
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -48,6 +53,9 @@ const PROBES: &[&dyn Probe] = &[
     &map_cache::MapCache,
     &parallelism::Parallelism,
     &old_data::OldData,
+    &compression::CompressionProbe,
+    &map_page::MapPageProbe,
+    &trim::TrimProbe,
 ];
 
 /// The procedure.
