@@ -20,7 +20,7 @@ pub struct PositiveSum<const PARTS: usize> {
 
 /// Rounds of reweighting; they settle to rounding after five or so.
 const ROUNDS_MAX: usize = 40;
-const SETTLED: f64 = 1e-10;
+const SETTLED: f64 = 1e-9;
 
 /// Fits `values[i] ≈ Σ coefficient[k]·parts[i][k]` with coefficients of at least 0, where value *i* scatters by a share
 /// `deviations[i]` of itself: the quasi-likelihood of a variance that grows with the square of the mean (McCullagh & Nelder,
@@ -91,11 +91,16 @@ fn best_combination<const PARTS: usize>(
     weights: &[f64],
 ) -> Option<([bool; PARTS], LeastSquares<PARTS>)> {
     let usable = usable(parts);
+    let is_possible = |fit: &LeastSquares<PARTS>| fit.coefficients.iter().all(|of| *of >= 0.0);
+    // Nothing leaves less than all parts together.
+    if let Some(fit) = least_squares(parts, values, weights, usable).filter(is_possible) {
+        return Some((fit.coefficients.map(|of| of > 0.0), fit));
+    }
     let combinations = (1u32..1 << PARTS).map(|bits| std::array::from_fn(|part| bits >> part & 1 == 1));
     let possible =
         combinations.filter(|used: &[bool; PARTS]| (0..PARTS).all(|part| usable[part] || !used[part]));
     let fits = possible.filter_map(|used| Some((used, least_squares(parts, values, weights, used)?)));
-    fits.filter(|(_, fit)| fit.coefficients.iter().all(|of| *of >= 0.0))
+    fits.filter(|(_, fit)| is_possible(fit))
         .min_by(|(_, one), (_, other)| one.squares.total_cmp(&other.squares))
 }
 
