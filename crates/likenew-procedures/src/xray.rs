@@ -16,8 +16,8 @@ mod preparation;
 mod probe;
 mod property;
 mod scene;
-mod token_bucket;
 mod synced;
+mod token_bucket;
 mod trim;
 mod xray_options;
 

@@ -53,7 +53,9 @@ impl Probe for CompressionProbe {
         if let Some(property) = refusal(scene) {
             return Finding::of(property, None);
         }
-        let Some(reads) = scene.ran("reads").and_then(Compared::in_segment) else { return Finding::default() };
+        let Some(reads) = scene.ran("reads").and_then(Compared::in_segment) else {
+            return Finding::default();
+        };
         let time = |area: usize| -> f64 {
             let own = ORDER.iter().zip(&scene.own).filter(|(written, _)| **written == area);
             own.map(|(_, segment)| segment.elapsed().as_secs_f64()).sum()
