@@ -1,14 +1,24 @@
 //! What is inside a drive, seen from outside: its medium, its translation layer, its caches, each with an interval, the
 //! confidence in it, and the measured signature as a picture.
 
+mod compared;
+mod compression;
 mod finding;
+mod ground;
 mod known;
+mod map_cache;
+mod map_page;
 mod medium;
 mod noise;
+mod old_data;
+mod parallelism;
 mod preparation;
 mod probe;
 mod property;
 mod scene;
+mod synced;
+mod token_bucket;
+mod trim;
 mod xray_options;
 
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -34,7 +44,19 @@ pub static CARD: Card = Card {
 
 /// In the order in which they are asked: those that read what is there before those that write, and those that need an
 /// empty drive before those that need a full one.
-const PROBES: &[&dyn Probe] = &[&preparation::Preparation, &noise::NoiseProbe, &medium::MediumProbe];
+const PROBES: &[&dyn Probe] = &[
+    &preparation::Preparation,
+    &noise::NoiseProbe,
+    &medium::MediumProbe,
+    &token_bucket::TokenBucket,
+    &old_data::AsFound,
+    &map_cache::MapCache,
+    &parallelism::Parallelism,
+    &old_data::OldData,
+    &compression::CompressionProbe,
+    &map_page::MapPageProbe,
+    &trim::TrimProbe,
+];
 
 /// The procedure.
 pub struct Xray {
@@ -67,7 +89,7 @@ impl Xray {
 
 /// Whether a probe answers nothing itself, and makes ground for others.
 fn is_ground(probe: &str) -> bool {
-    [preparation::NAME, noise::NAME].contains(&probe)
+    [preparation::NAME, noise::NAME, old_data::AS_FOUND].contains(&probe)
 }
 
 /// The workloads of a probe are found by its name.

@@ -47,12 +47,7 @@ impl Known {
 
     /// The number that was found for it.
     pub(super) fn number(&self, key: Key) -> Option<f64> {
-        self.properties.iter().find(|property| property.key == key).and_then(|property| {
-            match property.state {
-                State::Number { value, .. } => Some(value),
-                _ => None,
-            }
-        })
+        self.properties.iter().find(|property| property.key == key).and_then(Property::number_found)
     }
 
     /// Whether it was found to be this medium: `disk`, `shingled disk`, `flash` or `virtual`.

@@ -202,6 +202,14 @@ impl Property {
         Self::new(key, State::Undecided, 0.0, because)
     }
 
+    /// The number that was found for it.
+    pub(super) fn number_found(&self) -> Option<f64> {
+        match self.state {
+            State::Number { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
     /// Adds a sentence of doubt.
     #[must_use]
     pub(super) fn caveat(mut self, sentence: impl Into<String>) -> Self {
