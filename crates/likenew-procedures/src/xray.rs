@@ -6,6 +6,7 @@ mod compression;
 mod finding;
 mod known;
 mod map_page;
+mod mapping;
 mod medium;
 mod noise;
 mod preparation;
@@ -14,6 +15,7 @@ mod property;
 mod scene;
 mod synced;
 mod trim;
+mod write_buffer;
 mod xray_options;
 
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -46,6 +48,8 @@ const PROBES: &[&dyn Probe] = &[
     &compression::CompressionProbe,
     &map_page::MapPageProbe,
     &trim::TrimProbe,
+    &mapping::MappingProbe,
+    &write_buffer::WriteBufferProbe,
 ];
 
 /// The procedure.

@@ -14,6 +14,7 @@ pub mod interval;
 pub mod precise;
 pub mod rank_correlation;
 pub mod runs_test;
+pub mod spikes;
 pub mod stalls;
 pub mod steady;
 pub mod summary;
