@@ -31,12 +31,12 @@ const RATIO_MIN: f64 = 1.1;
 const REGULAR: f64 = 0.8;
 const NEAR: f64 = 0.06;
 
-/// The spikes of a series of sizes at ascending places, if there are any that come regularly. Steps between the places limit how
-/// well a distance is known.
+/// The spikes of a series of sizes at ascending places, if there are any that come regularly, and no sooner than after
+/// `period_min`. Steps between the places limit how well a distance is known.
 ///
 /// # Panics
 /// When there are not as many places as sizes, or one of them is not a number.
-pub fn spikes(places: &[f64], sizes: &[f64]) -> Option<Spikes> {
+pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> {
     assert_eq!(places.len(), sizes.len(), "each size has a place");
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_unstable_by(|one, other| sizes[*other].total_cmp(&sizes[*one]));
@@ -49,7 +49,7 @@ pub fn spikes(places: &[f64], sizes: &[f64]) -> Option<Spikes> {
     let found = partings.into_iter().take(PARTINGS).filter_map(|count| {
         let mut chosen: Vec<f64> = order[..count].iter().map(|index| places[*index]).collect();
         chosen.sort_unstable_by(f64::total_cmp);
-        regular(joined(&chosen, step), step, sizes[order[count - 1]])
+        regular(joined(&chosen, step), step, sizes[order[count - 1]]).filter(|spikes| spikes.period >= period_min)
     });
     found.max_by_key(|spikes| spikes.places.len())
 }
@@ -132,7 +132,7 @@ mod tests {
     fn the_period_is_known_better_than_a_step() {
         for (period, count) in [(37.4, 400), (96.0, 600), (211.7, 2000)] {
             let (places, sizes) = series(period, count, 3.0);
-            let found = spikes(&places, &sizes).unwrap();
+            let found = spikes(&places, &sizes, 10.0).unwrap();
             assert!((found.period - period).abs() < 3.0 * found.error.max(0.01), "{period}: {found:?}");
             assert!(found.error < 0.25, "{found:?}");
         }
@@ -143,19 +143,19 @@ mod tests {
         let (places, mut sizes) = series(50.0, 1500, 3.0);
         sizes[249] = 1.0;
         sizes[777] = 4.5;
-        let found = spikes(&places, &sizes).unwrap();
+        let found = spikes(&places, &sizes, 10.0).unwrap();
         assert!((found.period - 50.0).abs() < 0.2, "{found:?}");
     }
 
     #[test]
     fn noise_and_hiccups_are_no_period() {
         let (places, sizes) = series(1e9, 1000, 0.0);
-        assert_eq!(spikes(&places, &sizes), None);
+        assert_eq!(spikes(&places, &sizes, 10.0), None);
         let mut hiccups = sizes;
         for index in [3, 110, 117, 402, 415, 800] {
             hiccups[index] = 9.0;
         }
-        assert_eq!(spikes(&places, &hiccups), None);
-        assert_eq!(spikes(&[], &[]), None);
+        assert_eq!(spikes(&places, &hiccups, 10.0), None);
+        assert_eq!(spikes(&[], &[], 10.0), None);
     }
 }

@@ -57,7 +57,7 @@ impl Probe for CompressionProbe {
         if is_enough || round == ROUNDS || !scene.may_write(AREA) {
             return None;
         }
-        let Some(area) = ORDER.get(step).copied() else {
+        let Some(area) = order(round).get(step).copied() else {
             let rest = || Workload { name: format!("rest {round}"), ..Workload::rest(REST) };
             let reads = || reads_of_both(&format!("reads {round}"), AREAS, READ, READS);
             // What is read right after it was written has not been moved meanwhile.
@@ -79,6 +79,11 @@ impl Probe for CompressionProbe {
     }
 }
 
+/// The order of a round: what matters to the first write after a rest is not always the same data.
+fn order(round: usize) -> [usize; 4] {
+    if round.is_multiple_of(2) { ORDER } else { ORDER.map(|area| 1 - area) }
+}
+
 /// What one round has shown.
 struct Round {
     /// Of zeros beside random data.
@@ -90,12 +95,12 @@ struct Round {
 }
 
 impl Round {
-    fn of(own: &[&Segment]) -> Option<Self> {
+    fn of((round, own): (usize, &[&Segment])) -> Option<Self> {
         let reads = own.iter().find(|segment| own_name(segment).starts_with("reads"))?;
         let all: Vec<f64> = latencies(reads, 1);
         let spread = quantile(&all, 0.9)? - quantile(&all, 0.1)?;
         let mut written = [[0.0; 2]; 2];
-        for (step, (area, segment)) in ORDER.iter().zip(own).enumerate() {
+        for (step, (area, segment)) in order(round).iter().zip(own).enumerate() {
             written[*area][step / 2] = segment.elapsed().0 as f64;
         }
         let reads = Compared::in_segment(reads)?;
@@ -120,7 +125,7 @@ impl Round {
 }
 
 fn rounds(scene: &Scene<'_>) -> Vec<Round> {
-    scene.own.chunks(ROUND).filter_map(Round::of).collect()
+    scene.own.chunks(ROUND).enumerate().filter_map(Round::of).collect()
 }
 
 /// Why it can not be asked here, if it can not.

@@ -51,7 +51,8 @@ pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
     let region = |clusters: u64| Region::bytes(first..(first + clusters * step).min(scene.span));
     if scene.own.len() == 2 * bursts.len() {
         let place = Place::Strided { region: region(quarter), step };
-        return Some(synced_writes(format!("lead {}", bursts.len() + 1), 2 * page, place, LEAD));
+        let lead = synced_writes(format!("lead {}", bursts.len() + 1), 2 * page, place, LEAD);
+        return Some(Workload { flush: true, ..lead });
     }
     let place = Place::Strided { region: region(clusters - quarter * (scene.own.len() as u64 % 4)), step };
     let writes = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
@@ -82,12 +83,12 @@ pub(super) fn find(scene: &Scene<'_>) -> Finding {
     let block = f64::from(last.workload.length_max());
     let same = bursts.iter().filter(|burst| f64::from(burst.workload.length_max()) == block);
     let taken: Vec<f64> = same.filter_map(|burst| taken(burst)).collect();
-    let property = judged(&taken, block);
+    let property = judged(&taken, block, f64::from(page(scene)));
     let picture = picture(last, &property);
     Finding::of(property, Some(("write_buffer", picture)))
 }
 
-fn judged(taken: &[f64], block: f64) -> Property {
+fn judged(taken: &[f64], block: f64, page: f64) -> Property {
     let key = Key::WriteBufferBytes;
     let Some(middle) = median(taken) else {
         return Property::undecided(key, "no write had to wait, however many clusters were to be merged");
@@ -99,13 +100,13 @@ fn judged(taken: &[f64], block: f64) -> Property {
             format!("while clusters are merged, between one write and the next {} are taken", amount(middle as u64)),
         );
     }
-    // The next write came in partly, or not at all.
-    let value = middle + block / 2.0;
+    // One page or two had left before the first merge began, and the next write came in partly, or not at all.
+    let value = middle - page / 2.0;
     let told = format!(
         "while the flash is merging, {} are taken until a write has to wait",
         amount(middle as u64)
     );
-    Property::number(key, value, (middle - block / 2.0, middle + block), 0.93, told)
+    Property::number(key, value, (middle - 2.0 * page, middle + page.max(block - page)), 0.93, told)
 }
 
 fn picture(burst: &Segment, property: &Property) -> Series {

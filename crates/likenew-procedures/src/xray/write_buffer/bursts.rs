@@ -123,7 +123,9 @@ fn burst(scene: &Scene<'_>, name: String, bytes: u64, block: u32) -> Option<Work
     if bytes > longest || !scene.may_write(bytes) {
         return None;
     }
-    let start = before % (scene.span - longest) / u64::from(SHORT_BLOCK) * u64::from(SHORT_BLOCK);
+    // What has been written lately may lie in faster cells, which are free again as soon as it is overwritten.
+    let begin = scene.span / 2;
+    let start = (begin + before % (begin - longest)) / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
     let place = Place::Forward(Region::bytes(start..start + bytes));
     let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
     Some(Workload { samples: SAMPLES_MAX, flush: true, ..Workload::new(name, Until::bytes(bytes), vec![stream]) })
