@@ -11,6 +11,7 @@ use crate::cache::Cache;
 use crate::data::Data;
 use crate::endure::Endure;
 use crate::fill::Fill;
+use crate::model::Model;
 use crate::replay::Replay;
 use crate::run::Run;
 use crate::surface::Surface;
@@ -30,6 +31,7 @@ pub const CARDS: &[&Card] = &[
     &crate::data::CARD,
     &crate::cache::CARD,
     &crate::trim::CARD,
+    &crate::model::CARD,
     &crate::replay::CARD,
     &crate::apps::CARD,
     &crate::xray::CARD,
@@ -55,6 +57,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "cache" => Ok(Box::new(Cache::from_options(&plan.options)?)),
         "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
         "trim" => Ok(Box::new(Trim::from_options(&plan.options)?)),
+        "model" => Ok(Box::new(Model::from_options(&plan.options)?)),
         "replay" => Ok(Box::new(Replay::from_options(&plan.options)?)),
         "apps" => Ok(Box::new(Apps::from_options(&plan.options)?)),
         "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),

@@ -12,6 +12,7 @@ mod counted;
 pub mod data;
 pub mod endure;
 pub mod fill;
+pub mod model;
 mod options;
 pub mod pattern;
 pub mod precise;

@@ -4,16 +4,21 @@
 mod compared;
 mod compression;
 mod finding;
+mod ground;
 mod known;
+mod map_cache;
 mod map_page;
 mod mapping;
 mod medium;
 mod noise;
+mod old_data;
+mod parallelism;
 mod preparation;
 mod probe;
 mod property;
 mod scene;
 mod synced;
+mod token_bucket;
 mod trim;
 mod write_buffer;
 mod xray_options;
@@ -45,6 +50,11 @@ const PROBES: &[&dyn Probe] = &[
     &preparation::Preparation,
     &noise::NoiseProbe,
     &medium::MediumProbe,
+    &token_bucket::TokenBucket,
+    &old_data::AsFound,
+    &map_cache::MapCache,
+    &parallelism::Parallelism,
+    &old_data::OldData,
     &compression::CompressionProbe,
     &map_page::MapPageProbe,
     &trim::TrimProbe,
@@ -83,7 +93,7 @@ impl Xray {
 
 /// Whether a probe answers nothing itself, and makes ground for others.
 fn is_ground(probe: &str) -> bool {
-    [preparation::NAME, noise::NAME].contains(&probe)
+    [preparation::NAME, noise::NAME, old_data::AS_FOUND].contains(&probe)
 }
 
 /// The workloads of a probe are found by its name.

@@ -1,4 +1,4 @@
-//! Numbers in, estimates out: summaries, intervals, trends, steps, two levels, and stalls.
+//! Numbers in, estimates out: summaries, intervals, fits, choices among explanations, trends, steps, two levels, and stalls.
 //!
 //! Every function is pure and total over finite numbers: too few values give `None` or "undecided", never a made-up
 //! estimate. Not-a-number is a mistake of the caller and panics. Resampling takes its randomness from a seed, so
@@ -8,10 +8,15 @@
 //! This room never sees a drive, a clock or a file, and imports none of ours.
 
 pub mod bimodal;
+pub mod broken_line;
 pub mod change_points;
 pub mod course;
+pub mod held_out;
 pub mod interval;
+pub mod least_squares;
+pub mod positive_sum;
 pub mod precise;
+pub mod profile;
 pub mod rank_correlation;
 pub mod runs_test;
 pub mod spikes;

@@ -49,7 +49,8 @@ pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> 
     let found = partings.into_iter().take(PARTINGS).filter_map(|count| {
         let mut chosen: Vec<f64> = order[..count].iter().map(|index| places[*index]).collect();
         chosen.sort_unstable_by(f64::total_cmp);
-        regular(joined(&chosen, step), step, sizes[order[count - 1]]).filter(|spikes| spikes.period >= period_min)
+        regular(joined(&chosen, step), step, sizes[order[count - 1]])
+            .filter(|spikes| spikes.period >= period_min)
     });
     found.max_by_key(|spikes| spikes.places.len())
 }
@@ -124,7 +125,8 @@ mod tests {
         let places: Vec<f64> = (1..=count).map(|index| index as f64).collect();
         let crosses = |place: f64| (place / period).floor() > ((place - 1.0) / period).floor();
         let sizes = places.iter().enumerate();
-        let sizes = sizes.map(|(index, place)| 1.0 + noise(index) + if crosses(*place) { height } else { 0.0 });
+        let sizes =
+            sizes.map(|(index, place)| 1.0 + noise(index) + if crosses(*place) { height } else { 0.0 });
         (places.clone(), sizes.collect())
     }
 

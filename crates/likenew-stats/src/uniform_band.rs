@@ -4,6 +4,7 @@
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use crate::interval::Interval;
+use crate::least_squares::{dot, least_squares, quadratic};
 use crate::summary::{median, median_absolute_deviation};
 
 /// A curve that is a sum of known shapes, and the band of values above it.
@@ -47,7 +48,7 @@ pub fn uniform_band<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64
         if of.len() < VALUES_MIN {
             return None;
         }
-        let band = least_squares(shapes, values, &of)?;
+        let band = fit(shapes, values, &of)?;
         let residual = |index: usize| values[index] - band.middle(&shapes[index]);
         let residuals: Vec<f64> = of.iter().map(|index| residual(*index)).collect();
         let centre = median(&residuals)?;
@@ -72,8 +73,7 @@ impl<const SHAPES: usize> Band<SHAPES> {
 
     /// The lower edge of the band there, with its interval at 95 %.
     pub fn lower(&self, shapes: &[f64; SHAPES]) -> (f64, Interval) {
-        let spread = self.covariance.map(|row| dot(&row, shapes));
-        let variance = dot(&spread, shapes) + self.width_deviation().powi(2) / 4.0;
+        let variance = quadratic(&self.covariance, shapes) + self.width_deviation().powi(2) / 4.0;
         let value = self.middle(shapes) - self.width / 2.0;
         (value, around(value, variance.max(0.0).sqrt()))
     }
@@ -102,67 +102,24 @@ fn around(value: f64, deviation: f64) -> Interval {
     Interval { low: value - half, high: value + half }
 }
 
-fn dot<const SHAPES: usize>(one: &[f64; SHAPES], other: &[f64; SHAPES]) -> f64 {
-    one.iter().zip(other).map(|(a, b)| a * b).sum()
-}
-
-fn least_squares<const SHAPES: usize>(
-    shapes: &[[f64; SHAPES]],
-    values: &[f64],
-    of: &[usize],
-) -> Option<Band<SHAPES>> {
-    let (mut products, mut right) = ([[0.0; SHAPES]; SHAPES], [0.0; SHAPES]);
-    for index in of {
-        for (row, shape) in shapes[*index].iter().enumerate() {
-            right[row] += shape * values[*index];
-            for (column, other) in shapes[*index].iter().enumerate() {
-                products[row][column] += shape * other;
-            }
-        }
-    }
-    let inverse = inverse(products)?;
-    let coefficients = inverse.map(|row| dot(&row, &right));
+fn fit<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64], of: &[usize]) -> Option<Band<SHAPES>> {
+    let kept = |index: &usize| (shapes[*index], values[*index]);
+    let (shapes, values): (Vec<[f64; SHAPES]>, Vec<f64>) = of.iter().map(kept).unzip();
+    let fit = least_squares(&shapes, &values, &vec![1.0; of.len()], [true; SHAPES])?;
     let moment = |power: i32| {
-        let residuals = of.iter().map(|index| values[*index] - dot(&coefficients, &shapes[*index]));
+        let residuals =
+            values.iter().zip(&shapes).map(|(value, shapes)| value - dot(&fit.coefficients, shapes));
         residuals.map(|residual| residual.powi(power)).sum::<f64>()
     };
-    let (count, squares) = (of.len() as f64, moment(2));
+    let (count, squares) = (of.len() as f64, fit.squares);
     let variance = squares / (count - SHAPES as f64);
     Some(Band {
-        coefficients,
-        covariance: inverse.map(|row| row.map(|of| of * variance)),
+        coefficients: fit.coefficients,
+        covariance: fit.inverse.map(|row| row.map(|of| of * variance)),
         width: (12.0 * variance).sqrt(),
         kept: of.len(),
         kurtosis: if squares > 0.0 { moment(4) * count / (squares * squares) } else { 0.0 },
     })
-}
-
-/// Gauss and Jordan, with the largest pivot; `None` of a matrix that has no inverse within rounding.
-fn inverse<const N: usize>(mut matrix: [[f64; N]; N]) -> Option<[[f64; N]; N]> {
-    const SMALL: f64 = 1e-12;
-    let mut inverse = [[0.0; N]; N];
-    (0..N).for_each(|index| inverse[index][index] = 1.0);
-    let scale = matrix.iter().flatten().fold(0.0f64, |most, value| most.max(value.abs()));
-    for column in 0..N {
-        let pivot =
-            (column..N).max_by(|a, b| matrix[*a][column].abs().total_cmp(&matrix[*b][column].abs()))?;
-        if matrix[pivot][column].abs() <= SMALL * scale {
-            return None;
-        }
-        matrix.swap(column, pivot);
-        inverse.swap(column, pivot);
-        let by = matrix[column][column];
-        matrix[column] = matrix[column].map(|value| value / by);
-        inverse[column] = inverse[column].map(|value| value / by);
-        for row in (0..N).filter(|row| *row != column) {
-            let times = matrix[row][column];
-            for place in 0..N {
-                matrix[row][place] -= times * matrix[column][place];
-                inverse[row][place] -= times * inverse[column][place];
-            }
-        }
-    }
-    Some(inverse)
 }
 
 #[cfg(test)]

@@ -20,7 +20,13 @@ const CONFIDENCE: f64 = 0.99;
 pub(super) fn reads_of_both(name: &str, areas: [Range<u64>; 2], block: u32, each: u32) -> Workload {
     let stream = |area: Range<u64>| Stream {
         pace: Pace::Turns { weight: 1, depth: 1, per_second: None },
-        ..Stream::closed(Mix::Only(Op::Read), block, Place::Uniform(Region::bytes(area)), 1, DataClass::Random)
+        ..Stream::closed(
+            Mix::Only(Op::Read),
+            block,
+            Place::Uniform(Region::bytes(area)),
+            1,
+            DataClass::Random,
+        )
     };
     let streams = areas.into_iter().map(stream).collect();
     Workload { samples: 2 * each, ..Workload::new(name, Until::ops(u64::from(2 * each)), streams) }
@@ -80,7 +86,10 @@ impl Compared {
         let Interval { low, high } = self.one_interval;
         let within = |value: f64| (value / self.other - 1.0).abs() <= share;
         (self.ratio() - 1.0).abs() <= share
-            || (low <= self.other_interval.high && self.other_interval.low <= high && within(low) && within(high))
+            || (low <= self.other_interval.high
+                && self.other_interval.low <= high
+                && within(low)
+                && within(high))
     }
 }
 

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::io::DataClass;
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Line, Series, Shape};
-use likenew_core::segment::Segment;
 use likenew_core::workload::Workload;
 use likenew_stats::summary::{median, quantile};
 
@@ -157,7 +157,9 @@ fn judged(rounds: &[Round]) -> Property {
     }
     let pairs: Vec<f64> = rounds
         .iter()
-        .flat_map(|round| round.written[0].iter().zip(&round.written[1]).map(|(zeros, random)| zeros / random))
+        .flat_map(|round| {
+            round.written[0].iter().zip(&round.written[1]).map(|(zeros, random)| zeros / random)
+        })
         .collect();
     if pairs.len() < 2 * ROUNDS {
         return Property::undecided(key, told);
@@ -186,7 +188,10 @@ fn picture(round: &Round) -> Series {
         axis("time of 16 KiB", "ns"),
     )
     .categories(["written", "written again", "read"])
-    .lines([Line::new("zeros", each(0, round.reads.one)), Line::new("random data", each(1, round.reads.other))])
+    .lines([
+        Line::new("zeros", each(0, round.reads.one)),
+        Line::new("random data", each(1, round.reads.other)),
+    ])
 }
 
 #[cfg(test)]
@@ -199,7 +204,11 @@ mod tests {
             (0..128).map(|index| level + spread * f64::from(index % 16 - 8)).collect()
         };
         let reads = Compared::of(&around(zeros), &around(random)).unwrap();
-        Round { reads, scatters: 14.0 * spread > SCATTERS * random, written: [[written, 1.1 * written], [1.0, 1.0]] }
+        Round {
+            reads,
+            scatters: 14.0 * spread > SCATTERS * random,
+            written: [[written, 1.1 * written], [1.0, 1.0]],
+        }
     }
 
     #[test]

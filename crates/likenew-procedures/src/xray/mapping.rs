@@ -25,7 +25,8 @@ use super::synced::{synced_times, synced_writes};
 use crate::series::axis;
 
 /// Writes in order that look for pauses: how long their I/Os are, and how much is written, one try after the other.
-const TRIES: [(u32, u64); 4] = [(16 << 10, 16 << 20), (16 << 10, 64 << 20), (16 << 10, 256 << 20), (128 << 10, 256 << 20)];
+const TRIES: [(u32, u64); 4] =
+    [(16 << 10, 16 << 20), (16 << 10, 64 << 20), (16 << 10, 256 << 20), (128 << 10, 256 << 20)];
 const DEPTH: u32 = 4;
 /// First pages of clusters that are written, and how many of the last of them count: logs have to be full.
 const HEADS: u32 = 48;
@@ -55,7 +56,12 @@ impl Probe for MappingProbe {
         if refusal(scene).is_some() {
             return None;
         }
-        if scene.own.is_empty() && !is_full(scene) && scene.is_whole() && scene.may_write(scene.span + (1 << 30)) && scene.span <= FILL_MAX {
+        if scene.own.is_empty()
+            && !is_full(scene)
+            && scene.is_whole()
+            && scene.may_write(scene.span + (1 << 30))
+            && scene.span <= FILL_MAX
+        {
             return Some(in_order("fill", 128 << 10, scene.span, 0));
         }
         let page = page(scene);
@@ -100,7 +106,8 @@ impl Probe for MappingProbe {
         let mut properties = vec![mapping];
         if let Some(cluster) = cluster.filter(|_| times.merge() > 0.0) {
             properties.push(erase_unit(&cluster, f64::from(page(scene))));
-            pictures.extend(tries(scene).last().map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
+            pictures
+                .extend(tries(scene).last().map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
         }
         Finding { properties, pictures, ..Finding::default() }
     }
@@ -121,9 +128,8 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
 /// Whether all that is looked at was written in order in this run.
 fn is_full(scene: &Scene<'_>) -> bool {
     let in_order = scene.evidence.segments.iter().filter(|segment| {
-        let forward = |stream: &Stream| {
-            matches!(stream.place, Place::Forward(_)) && stream.op == Mix::Only(Op::Write)
-        };
+        let forward =
+            |stream: &Stream| matches!(stream.place, Place::Forward(_)) && stream.op == Mix::Only(Op::Write);
         segment.workload.streams.len() == 1 && segment.workload.streams.iter().all(forward)
     });
     in_order.map(super::scene::written).sum::<u64>() >= scene.span - scene.span / 50
@@ -212,13 +218,22 @@ fn judged(times: &Times, is_full: bool) -> Property {
         );
         return match is_full {
             true => page,
-            false => page.caveat("the drive was not filled before: logs that nothing has to be merged with would not show"),
+            false => page.caveat(
+                "the drive was not filled before: logs that nothing has to be merged with would not show",
+            ),
         };
     }
     let Some(narrow) = times.narrow else {
-        return Property::undecided(Key::Mapping, format!("{told}: something is merged, and nothing was written at random within one place"));
+        return Property::undecided(
+            Key::Mapping,
+            format!("{told}: something is merged, and nothing was written at random within one place"),
+        );
     };
-    let told = format!("{told}, and {} at random within a cluster, where a merge takes {}", ms(narrow), ms(times.merge()));
+    let told = format!(
+        "{told}, and {} at random within a cluster, where a merge takes {}",
+        ms(narrow),
+        ms(times.merge())
+    );
     match narrow > UNMERGED * times.merge() {
         true => Property::word(Key::Mapping, "block", 0.97, format!("{told}: every write costs one")),
         false => Property::word(Key::Mapping, "hybrid", 0.97, format!("{told}: a log takes them")),
@@ -245,7 +260,8 @@ fn places(scene: &Scene<'_>, times: &Times) -> Series {
     let of = |(index, time): (usize, Option<f64>)| time.map(|time| [index as f64, time]);
     let all = [Some(times.follow), Some(times.wide), times.heads, times.narrow];
     let points = all.into_iter().enumerate().filter_map(of).collect();
-    let title = format!("How long does a write of {} take until it is flushed?", amount(u64::from(page(scene))));
+    let title =
+        format!("How long does a write of {} take until it is flushed?", amount(u64::from(page(scene))));
     Series::new(title, Shape::Bars, axis("where", ""), axis("median", "ns"))
         .categories(["in order", "anywhere", "where pauses begin", "within one piece"])
         .lines([Line::new("writes", points)])

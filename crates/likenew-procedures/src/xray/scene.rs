@@ -88,3 +88,8 @@ pub(super) fn random_reads(range: Range<u64>, block: u32, depth: u32) -> Stream 
     let place = Place::Uniform(Region::bytes(range));
     Stream::closed(Mix::Only(Op::Read), block, place, depth, DataClass::Random)
 }
+
+/// Latencies of the I/Os that were kept, in nanoseconds, in order of their ends.
+pub(super) fn latencies(segment: &Segment) -> Vec<f64> {
+    segment.samples.iter().map(|sample| sample.latency().0 as f64).collect()
+}

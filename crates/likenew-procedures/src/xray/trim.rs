@@ -47,8 +47,7 @@ impl Probe for TrimProbe {
             1 => Some(reads("reads before")),
             2 => {
                 let place = Place::Forward(Region::bytes(0..AREA));
-                let trim =
-                    Stream::closed(Mix::Only(Op::Trim), AREA as u32, place, 1, DataClass::Random);
+                let trim = Stream::closed(Mix::Only(Op::Trim), AREA as u32, place, 1, DataClass::Random);
                 Some(Workload::new("trim", Until::ops(1), vec![trim]))
             }
             3 => Some(reads("reads after no rest")),
@@ -58,7 +57,9 @@ impl Probe for TrimProbe {
                 let is_rested = steps % 2 == 1;
                 Some(match is_rested {
                     true => reads(&format!("reads after {rest} s")),
-                    false => Workload { name: format!("rest {rest} s"), ..Workload::rest(Nanos::from_secs(rest)) },
+                    false => {
+                        Workload { name: format!("rest {rest} s"), ..Workload::rest(Nanos::from_secs(rest)) }
+                    }
                 })
             }
         }
@@ -118,7 +119,8 @@ fn judged(before: &Compared, stages: &[(u64, Compared)]) -> Property {
     }
     let forgotten = stages.iter().find(|(_, compared)| compared.is_less(FASTER));
     if let Some((rested, Compared { one, other, .. })) = forgotten {
-        let told = format!("trimmed addresses are read in {}, kept ones beside them in {}", us(*one), us(*other));
+        let told =
+            format!("trimmed addresses are read in {}, kept ones beside them in {}", us(*one), us(*other));
         return match rested {
             0 => Property::word(Key::Trim, "immediate", 0.99, format!("{told}, at once")),
             rested => Property::word(

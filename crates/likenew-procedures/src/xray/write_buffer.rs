@@ -45,7 +45,9 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
     if scene.known.is("virtual") {
         return undecided("what a network volume takes at once its credits decide");
     }
-    if scene.evidence.identity.kind == Kind::Folder && scene.evidence.geometry.boundary.is_some_and(|file| file < 1 << 20) {
+    if scene.evidence.identity.kind == Kind::Folder
+        && scene.evidence.geometry.boundary.is_some_and(|file| file < 1 << 20)
+    {
         return undecided("the files are too short");
     }
     match scene.own.is_empty() && !scene.may_write(bursts::FIRST) {

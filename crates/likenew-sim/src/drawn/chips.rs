@@ -2,7 +2,7 @@
 
 use super::dice::Dice;
 use super::file::File;
-use super::link::{Link, NVME, SATA, USB};
+use super::link::{LATE, Link, SATA, SATA_EARLY, SATA_LATE};
 
 /// A kind of flash, with ranges that data sheets and conference papers of its years show.
 #[derive(Clone, Copy)]
@@ -18,7 +18,8 @@ pub(super) struct Technology {
     program_us: (f64, f64),
     erase_us: (f64, f64),
     channel_mb_per_s: (f64, f64),
-    links: &'static [&'static [Link]],
+    /// What was put before it.
+    links: &'static [Link],
 }
 
 pub(super) const SLC: Technology = Technology {
@@ -30,8 +31,8 @@ pub(super) const SLC: Technology = Technology {
     read_us: (20.0, 30.0),
     program_us: (200.0, 350.0),
     erase_us: (1500.0, 2000.0),
-    channel_mb_per_s: (30.0, 60.0),
-    links: &[&USB, &SATA],
+    channel_mb_per_s: (33.0, 130.0),
+    links: &SATA_EARLY,
 };
 
 pub(super) const MLC: Technology = Technology {
@@ -43,8 +44,8 @@ pub(super) const MLC: Technology = Technology {
     read_us: (50.0, 90.0),
     program_us: (600.0, 1500.0),
     erase_us: (1500.0, 4500.0),
-    channel_mb_per_s: (40.0, 400.0),
-    links: &[&SATA],
+    channel_mb_per_s: (50.0, 400.0),
+    links: &SATA,
 };
 
 const TLC: Technology = Technology {
@@ -57,7 +58,7 @@ const TLC: Technology = Technology {
     program_us: (900.0, 2300.0),
     erase_us: (3000.0, 6000.0),
     channel_mb_per_s: (200.0, 400.0),
-    links: &[&SATA],
+    links: &SATA_LATE,
 };
 
 const TLC_3D: Technology = Technology {
@@ -70,7 +71,7 @@ const TLC_3D: Technology = Technology {
     program_us: (1000.0, 2200.0),
     erase_us: (3000.0, 10_000.0),
     channel_mb_per_s: (400.0, 1600.0),
-    links: &[&SATA, &NVME],
+    links: &LATE,
 };
 
 const QLC_3D: Technology = Technology {
@@ -83,7 +84,7 @@ const QLC_3D: Technology = Technology {
     program_us: (6000.0, 12_000.0),
     erase_us: (3000.0, 10_000.0),
     channel_mb_per_s: (400.0, 1200.0),
-    links: &[&SATA, &NVME],
+    links: &LATE,
 };
 
 /// Kinds of flash that a page map was put over.
@@ -94,8 +95,7 @@ pub(super) const WITH_SLC_CACHE: [Technology; 3] = [TLC, TLC_3D, QLC_3D];
 impl Technology {
     /// A link of its years.
     pub(super) fn draw_link(&self, dice: &mut Dice) -> Link {
-        let links = dice.one_of(self.links);
-        Link::draw(dice, links)
+        Link::draw(dice, self.links)
     }
 }
 
@@ -119,11 +119,17 @@ pub(super) struct Chips {
     pub(super) programs_max: u64,
 }
 
+/// Channels, and dies on each: few, or many.
+pub(super) fn draw_board(dice: &mut Dice, dies: (f64, f64)) -> (u64, u64) {
+    let dies = dice.log(dies.0, dies.1);
+    let channels = dice.one_of(&[1, 2, 3, 4, 4, 5, 8, 8, 10]).min(dies.round() as u64).max(1);
+    (channels, (dies / channels as f64).round().max(1.0) as u64)
+}
+
 impl Chips {
-    /// Chips of a technology on a board of some size.
-    pub(super) fn draw(dice: &mut Dice, technology: Technology) -> Self {
-        let channels = dice.one_of(&[1, 1, 2, 2, 3, 4, 4, 5, 8, 10]);
-        let dies_per_channel = dice.one_of(&[1, 2, 2, 3, 4, 8]);
+    /// Chips of a technology on a board with so many channels and dies on each.
+    pub(super) fn draw(dice: &mut Dice, technology: Technology, board: (u64, u64)) -> Self {
+        let (channels, dies_per_channel) = board;
         let dies_per_gang = if dies_per_channel % 2 == 0 && dice.chance(0.1) { 2 } else { 1 };
         let dies = channels * dies_per_channel / dies_per_gang;
         let page_bytes = 1024 * dice.one_of(technology.page_kib);

@@ -1,10 +1,10 @@
 //! Drives that map whole blocks: block map, BAST, FAST.
 
-use super::chips::{Chips, MLC, SLC};
+use super::chips::{Chips, MLC, SLC, draw_board};
 use super::dice::Dice;
 use super::file::File;
 use super::firmware::{Firmware, Past, draw_buffer};
-use super::link::{Link, SATA, USB};
+use super::link::{Link, SATA_EARLY, USB};
 
 /// The families.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,10 +22,11 @@ pub(super) fn draw(dice: &mut Dice, seed: u64, kind: Kind) -> (String, String) {
     let technology = dice.one_of(&[SLC, MLC]);
     let link = match dice.whole(0..=2) {
         0 => Link::draw(dice, &USB),
-        _ => Link::draw(dice, &SATA[..2]),
+        _ => Link::draw(dice, &SATA_EARLY),
     };
     let (mut chips, clusters) = loop {
-        let chips = Chips::draw(dice, technology);
+        let board = draw_board(dice, (1.0, 17.0));
+        let chips = Chips::draw(dice, technology, board);
         if let Some(drawn) = draw_chips(dice, chips, &link) {
             break drawn;
         }

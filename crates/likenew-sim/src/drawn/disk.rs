@@ -2,7 +2,7 @@
 
 use super::dice::Dice;
 use super::file::File;
-use super::link::{Link, SATA};
+use super::link::{Link, SATA, SATA_EARLY};
 
 /// A class of disks.
 struct Class {
@@ -29,8 +29,8 @@ pub(super) fn draw(dice: &mut Dice, seed: u64, is_shingled: bool) -> (String, St
     let (low, high) = class.outer_mb_per_s;
     let outer = dice.steps(1e6 * low, 1e6 * high, 100_000);
     let link = match outer {
-        ..=110_000_000 => Link::draw(dice, &SATA),
-        _ => Link::draw(dice, &SATA[1..]),
+        ..=110_000_000 => Link::draw(dice, &SATA_EARLY),
+        _ => Link::draw(dice, &SATA),
     };
     let kind = if is_shingled { "shingled hard disk" } else { "hard disk" };
     let technology = format!("{kind}, {} rpm, {}", class.rpm, link.name);

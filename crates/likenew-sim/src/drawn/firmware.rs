@@ -57,8 +57,9 @@ pub(super) fn draw_buffer(
 ) -> u64 {
     let all_dies = (chips.programs_max + 1) * unit_bytes;
     let least = if dice.chance(0.85) { all_dies.max(2 * unit_bytes) } else { 2 * unit_bytes };
-    let most = most.clamp(2 * all_dies, 64 << 20);
-    let bytes = dice.log(65_536.0_f64.max(least as f64), most.max(least + least / 2) as f64) as u64;
+    let most = most.clamp(2 * unit_bytes, 64 << 20);
+    let low = least.min(most).max(65_536);
+    let bytes = dice.log(low as f64, most.max(low + low / 2) as f64) as u64;
     // A number that is no power of two says more about who measures it.
     bytes.next_multiple_of(page_bytes).max(2 * unit_bytes)
 }

@@ -15,74 +15,42 @@ pub(super) struct Link {
 }
 
 /// USB 2.0 and 3.0, mass storage: one command at a time.
-pub(super) const USB: [Link; 2] = [
-    Link {
-        name: "USB 2.0",
-        bytes_per_s: 33_000_000,
-        duplex: false,
-        command_slots: 1,
-        command_ns: (2e5, 6e5),
-    },
-    Link {
-        name: "USB 3.0",
-        bytes_per_s: 380_000_000,
-        duplex: true,
-        command_slots: 1,
-        command_ns: (4e4, 1.5e5),
-    },
+pub(super) const USB: [Link; 2] =
+    [Link::new("USB 2.0", 33, false, 1, (200.0, 600.0)), Link::new("USB 3.0", 380, true, 1, (40.0, 150.0))];
+
+/// SATA of 1.5 and 3 Gb/s.
+pub(super) const SATA_EARLY: [Link; 2] = [
+    Link::new("SATA 1.5 Gb/s", 135, false, 32, (25.0, 120.0)),
+    Link::new("SATA 3 Gb/s", 275, false, 32, (10.0, 50.0)),
 ];
 
-/// SATA of three generations.
-pub(super) const SATA: [Link; 3] = [
-    Link {
-        name: "SATA 1.5 Gb/s",
-        bytes_per_s: 135_000_000,
-        duplex: false,
-        command_slots: 32,
-        command_ns: (3e4, 1.5e5),
-    },
-    Link {
-        name: "SATA 3 Gb/s",
-        bytes_per_s: 275_000_000,
-        duplex: false,
-        command_slots: 32,
-        command_ns: (1e4, 6e4),
-    },
-    Link {
-        name: "SATA 6 Gb/s",
-        bytes_per_s: 550_000_000,
-        duplex: false,
-        command_slots: 32,
-        command_ns: (7e3, 3e4),
-    },
-];
+/// SATA of 3 and 6 Gb/s.
+pub(super) const SATA: [Link; 2] = [SATA_EARLY[1], SATA_LATE[0]];
 
-/// PCIe of two generations under NVMe.
-pub(super) const NVME: [Link; 3] = [
-    Link {
-        name: "PCIe 3.0 x2",
-        bytes_per_s: 1_700_000_000,
-        duplex: true,
-        command_slots: 256,
-        command_ns: (2e3, 8e3),
-    },
-    Link {
-        name: "PCIe 3.0 x4",
-        bytes_per_s: 3_500_000_000,
-        duplex: true,
-        command_slots: 1024,
-        command_ns: (1e3, 5e3),
-    },
-    Link {
-        name: "PCIe 4.0 x4",
-        bytes_per_s: 7_000_000_000,
-        duplex: true,
-        command_slots: 1024,
-        command_ns: (6e2, 3e3),
-    },
+/// SATA of 6 Gb/s.
+pub(super) const SATA_LATE: [Link; 1] = [Link::new("SATA 6 Gb/s", 550, false, 32, (7.0, 25.0))];
+
+/// What drives with flash in three dimensions have: SATA, USB with queues (UASP), PCIe of two generations under NVMe.
+pub(super) const LATE: [Link; 5] = [
+    SATA_LATE[0],
+    Link::new("USB 3.1, UASP", 900, true, 32, (15.0, 40.0)),
+    Link::new("PCIe 3.0 x2", 1700, true, 256, (2.0, 8.0)),
+    Link::new("PCIe 3.0 x4", 3500, true, 1024, (1.0, 5.0)),
+    Link::new("PCIe 4.0 x4", 7000, true, 1024, (0.6, 3.0)),
 ];
 
 impl Link {
+    const fn new(
+        name: &'static str,
+        mb_per_s: u64,
+        duplex: bool,
+        command_slots: u64,
+        (low_us, high_us): (f64, f64),
+    ) -> Self {
+        let command_ns = (low_us * 1e3, high_us * 1e3);
+        Self { name, bytes_per_s: mb_per_s * 1_000_000, duplex, command_slots, command_ns }
+    }
+
     /// One of these, as fast as boards and chips make it.
     pub(super) fn draw(dice: &mut Dice, links: &[Self]) -> Self {
         let link = dice.one_of(links);
@@ -97,9 +65,9 @@ impl Link {
         file.value("command_slots", self.command_slots);
     }
 
-    /// Dies that nobody would put fewer of behind such a link.
-    pub(super) fn dies_min(&self) -> u64 {
-        if self.command_slots > 32 { 4 } else { u64::from(self.command_slots > 1) + 1 }
+    /// Whether it takes more commands at once than SATA.
+    pub(super) fn has_long_queues(&self) -> bool {
+        self.command_slots > 32
     }
 
     /// Firmware time of one command.

@@ -1,6 +1,6 @@
 //! Drives that map pages: plain, behind a pseudo-SLC cache, or compressing.
 
-use super::chips::{ANY, Chips, MLC, SLC, WITH_SLC_CACHE};
+use super::chips::{ANY, Chips, MLC, SLC, WITH_SLC_CACHE, draw_board};
 use super::dice::Dice;
 use super::file::File;
 use super::firmware::{Firmware, Past, draw_buffer};
@@ -48,7 +48,6 @@ struct Slc {
     dynamic_percent: u64,
     read_ns: u64,
     program_ns: u64,
-    when_full: &'static str,
 }
 
 /// The file of such a drive, and its state.
@@ -66,7 +65,10 @@ pub(super) fn draw(dice: &mut Dice, seed: u64, kind: Kind) -> (String, String) {
         Kind::Compressing => chips.unit_bytes() * granules.div_ceil(granules_min),
         _ => chips.unit_bytes(),
     };
-    let most = chips.stripe_of_blocks_bytes() / 3;
+    // Some drives have memory to spare.
+    let most = if dice.chance(0.15) { capacity_bytes / 64 } else { chips.stripe_of_blocks_bytes() / 3 };
+    // A cache is much larger than the buffer before it.
+    let most = most.min(shape.slc.map_or(u64::MAX, |slc| slc.bytes_least(&chips, capacity_bytes) / 12));
     let buffer_bytes = draw_buffer(dice, &chips, page_bytes, unit_bytes, most);
     let firmware = Firmware::draw(dice, &link, buffer_bytes);
     let past = Past::draw(dice, &chips, (0.2, 1.5));
@@ -128,9 +130,10 @@ fn draw_shape(dice: &mut Dice, kind: Kind) -> Option<Shape> {
     };
     let link = technology.draw_link(dice);
     let over_provisioning = dice.log(0.05, 0.40);
+    let board = draw_board(dice, (if link.has_long_queues() { 4.0 } else { 2.0 }, 65.0));
     // Large erase blocks and a small share of spare seldom go together on a small drive.
     (0..400).find_map(|_| {
-        let chips = Chips::draw(dice, technology);
+        let chips = Chips::draw(dice, technology, board);
         draw_sizes(dice, kind, chips, link, over_provisioning)
     })
 }
@@ -154,7 +157,7 @@ fn draw_sizes(
     };
     let fits = (divides || spans)
         && chips.pages_per_block.is_multiple_of(chips.pages_per_program)
-        && (link.dies_min()..=64).contains(&chips.dies())
+        && chips.dies() <= 64
         && (parity_stripe_units == 0 || units.is_multiple_of(parity_stripe_units));
     if !fits {
         return None;
@@ -202,12 +205,22 @@ impl Slc {
         let blocks = dice.log(0.02, 0.12) * capacity_bytes as f64 / chips.dies() as f64 / slc_block_bytes;
         let has = |kinds: [Kind; 2]| kinds.contains(&kind);
         Self {
-            static_blocks: if has([Kind::Static, Kind::Hybrid]) { (blocks.round() as u64).max(4) } else { 0 },
+            static_blocks: if has([Kind::Static, Kind::Hybrid]) {
+                (blocks.round() as u64).max(10)
+            } else {
+                0
+            },
             dynamic_percent: if has([Kind::Dynamic, Kind::Hybrid]) { dice.whole(20..=85) } else { 0 },
             read_ns: dice.steps(20e3, 35e3, 1000),
             program_ns: dice.steps(150e3, 350e3, 1000),
-            when_full: if kind == Kind::Static && dice.chance(0.25) { "fold" } else { "direct" },
         }
+    }
+
+    /// What it holds on an empty drive at least.
+    fn bytes_least(&self, chips: &Chips, capacity_bytes: u64) -> u64 {
+        let bits = chips.technology.bits;
+        let always = self.static_blocks * (chips.pages_per_block / bits) * chips.row_bytes() * chips.dies();
+        always + capacity_bytes * self.dynamic_percent / 100 / bits
     }
 
     fn write(&self, file: &mut File, kind: Kind, bits: u64) {
@@ -227,7 +240,7 @@ impl Slc {
         if self.dynamic_percent > 0 {
             file.value("dynamic_percent_max", self.dynamic_percent);
         }
-        file.word("when_full", self.when_full);
+        file.word("when_full", "direct");
         file.value("idle_kept_blocks_per_die", 0);
         file.value("read_ns", self.read_ns);
         file.value("program_ns", self.program_ns);

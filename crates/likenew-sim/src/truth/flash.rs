@@ -14,6 +14,9 @@ use crate::timeline::{times, transfer_time};
 /// Programs, reads or commands show through whatever is this much faster than they are.
 const SHOWS_BELOW: f64 = 0.9;
 
+/// The second of two reads has to reach its die within this share of the first.
+const COLLISIONS_SHOW_BELOW: f64 = 0.75;
+
 pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&FaultParameters>) -> Truth {
     let parameters = with_trim(spec, flash.parameters);
     let page = f64::from(parameters.page_bytes);
@@ -127,12 +130,20 @@ fn stripe(flash: &FlashModel, has_slc_cache: bool) -> Inside {
         return Inside::Absent;
     }
     if clusters(&flash.layer).is_some() {
-        return Inside::Number(page);
+        return Inside::number(page, collisions_show(flash));
     }
     match has_slc_cache && row < unit {
         true => Inside::Hidden { low: row * page, high: unit * page },
-        false => Inside::number(unit * page, !matches!(parallelism(flash), Inside::Hidden { .. })),
+        false => Inside::number(unit * page, collisions_show(flash)),
     }
+}
+
+/// Two reads that are given together take longer on the same die than on two, unless the second is handed to its die only when
+/// the first is nearly through.
+fn collisions_show(flash: &FlashModel) -> bool {
+    let FlashParameters { link, nand, read_command, .. } = flash.parameters;
+    let one = (nand.native.read + nand.page_transfer).as_secs_f64();
+    link.command_slots >= 2 && read_command.as_secs_f64() < COLLISIONS_SHOW_BELOW * one
 }
 
 fn over_provisioning(flash: &FlashModel) -> Inside {

@@ -55,8 +55,8 @@ pub struct Truth {
     /// cache of a disk. Hidden where the flash programs nine tenths of what the link moves, so that the buffer never fills.
     pub write_buffer_bytes: Inside,
     /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. Static blocks first, then as many dynamic ones
-    /// as fit the share of what is promised to nobody, on each die: see the simulator's documentation. Hidden on a used drive
-    /// that nothing empties (dynamic cache and no TRIM).
+    /// as fit the share of what is promised to nobody, on each die (see the simulator's documentation), and what the write buffer
+    /// holds when they are full. Hidden on a used drive that nothing empties (dynamic cache and no TRIM).
     pub slc_cache_bytes: Inside,
     /// Bytes a second right after that: straight to native cells, or as fast as folding makes room.
     pub slc_speed_after_bytes_per_s: Inside,
@@ -101,7 +101,7 @@ impl Truth {
         parallelism: Inside::Absent,
         stripe_bytes: Inside::Absent,
         over_provisioning_percent: Inside::Absent,
-        compression: Inside::Word("no"),
+        compression: Inside::HiddenWord("no"),
         trim: Inside::Absent,
         idle_collection_ns: Inside::Absent,
         old_data_read_ratio: Inside::Absent,
@@ -118,27 +118,49 @@ impl Truth {
         }
     }
 
+    /// The keys of the properties, in the order of an X-ray's table.
+    pub const KEYS: [&str; 17] = [
+        "medium",
+        "mapping",
+        "map_page_bytes",
+        "erase_unit_bytes",
+        "write_buffer_bytes",
+        "slc_cache_bytes",
+        "slc_speed_after_bytes_per_s",
+        "slc_recovery_ns",
+        "parallelism",
+        "stripe_bytes",
+        "over_provisioning_percent",
+        "compression",
+        "trim",
+        "idle_collection_ns",
+        "old_data_read_ratio",
+        "token_bucket_ios",
+        "map_cache_bytes",
+    ];
+
     /// Key, unit (empty of words) and what it is, in the order of an X-ray's table.
     pub fn rows(&self) -> [(&'static str, &'static str, Inside); 17] {
-        [
-            ("medium", "", self.medium),
-            ("mapping", "", self.mapping),
-            ("map_page_bytes", "bytes", self.map_page_bytes),
-            ("erase_unit_bytes", "bytes", self.erase_unit_bytes),
-            ("write_buffer_bytes", "bytes", self.write_buffer_bytes),
-            ("slc_cache_bytes", "bytes", self.slc_cache_bytes),
-            ("slc_speed_after_bytes_per_s", "bytes/s", self.slc_speed_after_bytes_per_s),
-            ("slc_recovery_ns", "ns", self.slc_recovery_ns),
-            ("parallelism", "1", self.parallelism),
-            ("stripe_bytes", "bytes", self.stripe_bytes),
-            ("over_provisioning_percent", "%", self.over_provisioning_percent),
-            ("compression", "", self.compression),
-            ("trim", "", self.trim),
-            ("idle_collection_ns", "ns", self.idle_collection_ns),
-            ("old_data_read_ratio", "1", self.old_data_read_ratio),
-            ("token_bucket_ios", "1", self.token_bucket_ios),
-            ("map_cache_bytes", "bytes", self.map_cache_bytes),
-        ]
+        let values = [
+            ("", self.medium),
+            ("", self.mapping),
+            ("bytes", self.map_page_bytes),
+            ("bytes", self.erase_unit_bytes),
+            ("bytes", self.write_buffer_bytes),
+            ("bytes", self.slc_cache_bytes),
+            ("bytes/s", self.slc_speed_after_bytes_per_s),
+            ("ns", self.slc_recovery_ns),
+            ("1", self.parallelism),
+            ("bytes", self.stripe_bytes),
+            ("%", self.over_provisioning_percent),
+            ("", self.compression),
+            ("", self.trim),
+            ("ns", self.idle_collection_ns),
+            ("1", self.old_data_read_ratio),
+            ("1", self.token_bucket_ios),
+            ("bytes", self.map_cache_bytes),
+        ];
+        std::array::from_fn(|index| (Self::KEYS[index], values[index].0, values[index].1))
     }
 }
 
@@ -151,6 +173,7 @@ fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
         idle_collection_ns: disk
             .shingles
             .map_or(Inside::Absent, |shingles| Inside::Number(shingles.idle_after.0 as f64)),
+        parallelism: Inside::Hidden { low: 1.0, high: 1.0 },
         ..Truth::NOTHING
     }
 }
@@ -171,6 +194,7 @@ fn of_volume(spec: &Spec, volume: &VolumeParameters) -> Truth {
             true => Inside::number(credits.credits_max as f64, spec.state == State::New),
             false => Inside::Absent,
         },
+        parallelism: Inside::Hidden { low: 1.0, high: f64::from(volume.link.command_slots) },
         ..Truth::NOTHING
     }
 }

@@ -31,7 +31,8 @@ impl SlcInside {
     pub(super) fn of(flash: &FlashModel, may_be_emptied: bool) -> Option<Self> {
         let Layer::Page(page) = flash.layer else { return None };
         let cache = DieCache::of(flash, page.slc_cache?);
-        let bytes = f64::from(flash.flash.dies) * cache.pages() * f64::from(flash.parameters.page_bytes);
+        let bytes = f64::from(flash.flash.dies) * cache.pages() * f64::from(flash.parameters.page_bytes)
+            + cache.buffered_bytes();
         let shows = may_be_emptied || cache.dynamic_blocks == 0.0;
         Some(Self {
             bytes: Inside::number(bytes, shows),
@@ -57,6 +58,21 @@ impl<'a> DieCache<'a> {
 
     fn pages(&self) -> f64 {
         (self.static_blocks + self.dynamic_blocks) * self.slc_block
+    }
+
+    /// What the host has written beyond what the cache holds when it becomes slower: what the write buffer holds then. If the
+    /// link is slower than the cache the buffer is empty until then, and fills while native cells take a part away.
+    fn buffered_bytes(&self) -> f64 {
+        let (parameters, flash) = (&self.flash.parameters, &self.flash.flash);
+        let buffer = f64::from(parameters.buffer_pages) * f64::from(parameters.page_bytes);
+        let link = parameters.link.bytes_per_s as f64;
+        let row = times(parameters.nand.page_transfer, flash.row_pages);
+        let bytes = f64::from(flash.row_pages) * f64::from(parameters.page_bytes);
+        let dies = f64::from(parameters.nand.dies().min(parameters.nand.programs_max));
+        let channels = f64::from(parameters.nand.channels) * bytes / row.as_secs_f64();
+        let cache = (dies * bytes / (row + parameters.nand.slc.program).as_secs_f64()).min(channels);
+        let native = native_bytes_per_s(self.flash);
+        if link < cache && native < link { buffer * link / (link - native) } else { buffer }
     }
 
     /// What each folded dynamic block takes of the cache for good: its pages, natively, less what may be lent of them.
@@ -112,16 +128,16 @@ impl<'a> DieCache<'a> {
     /// ones. Nothing if so many are left unfolded that half of it never comes back.
     fn recovery_ns(&self) -> Option<f64> {
         let half = (self.static_blocks + self.dynamic_blocks) / 2.0;
-        let dynamic = (half - self.static_blocks).max(0.0);
-        // Static data takes native room, too, so that fewer dynamic blocks are lent than before.
         let lost = self.lost_by_folding();
-        let blocks = if self.dynamic_blocks == 0.0 {
+        let blocks = if half <= self.static_blocks {
             half
         } else {
-            half.min(self.static_blocks) + dynamic / (1.0 - lost)
+            // What is written to static blocks again takes native room, too, so that fewer dynamic blocks are lent.
+            self.static_blocks + (half - self.static_blocks + lost * self.static_blocks) / (1.0 - lost)
         };
         let folded_at_most = self.static_blocks + self.dynamic_blocks - f64::from(self.slc.idle_kept_blocks);
         let idle = self.flash.parameters.idle_after.0 as f64;
-        (blocks <= folded_at_most).then(|| idle + blocks.ceil() * self.fold_ns())
+        // The fold that has begun when the rest ends is brought to its end.
+        (blocks <= folded_at_most).then(|| idle + (blocks.ceil() - 1.0).max(0.0) * self.fold_ns())
     }
 }

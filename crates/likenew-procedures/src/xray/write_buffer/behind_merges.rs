@@ -97,21 +97,24 @@ fn judged(taken: &[f64], block: f64, page: f64) -> Property {
     if near < 2 || middle < 2.0 * block {
         return Property::undecided(
             key,
-            format!("while clusters are merged, between one write and the next {} are taken", amount(middle as u64)),
+            format!(
+                "while clusters are merged, between one write and the next {} are taken",
+                amount(middle as u64)
+            ),
         );
     }
     // One page or two had left before the first merge began, and the next write came in partly, or not at all.
     let value = middle - page / 2.0;
-    let told = format!(
-        "while the flash is merging, {} are taken until a write has to wait",
-        amount(middle as u64)
-    );
+    let told =
+        format!("while the flash is merging, {} are taken until a write has to wait", amount(middle as u64));
     Property::number(key, value, (middle - 2.0 * page, middle + page.max(block - page)), 0.93, told)
 }
 
 fn picture(burst: &Segment, property: &Property) -> Series {
     let block = f64::from(burst.workload.length_max());
-    let point = |(index, sample): (usize, &likenew_core::sample::Sample)| [index as f64 * block, sample.latency().0 as f64];
+    let point = |(index, sample): (usize, &likenew_core::sample::Sample)| {
+        [index as f64 * block, sample.latency().0 as f64]
+    };
     let mark = property.number_found().map(|held| Mark { x: held, label: "full".into() });
     Series::new(
         "How much is taken while the flash is merging?",

@@ -13,7 +13,7 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{amount, rate};
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Mark, Series, Shape};
-use likenew_core::workload::{Stream, Workload, SAMPLES_MAX};
+use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
 use likenew_stats::summary::{maximum, median, minimum};
 
 use super::super::finding::Finding;
@@ -98,7 +98,9 @@ pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
             let (rough, worth) = (knee.held(), KNEES * (knee.taken as u64).next_multiple_of(1 << 16));
             let finer = rough < IOS_MIN * long.block && block > SHORT_BLOCK;
             match finer {
-                true => again(worth.clamp(1 << 18, long.bytes), if block > BLOCK { BLOCK } else { SHORT_BLOCK }),
+                true => {
+                    again(worth.clamp(1 << 18, long.bytes), if block > BLOCK { BLOCK } else { SHORT_BLOCK })
+                }
                 false if 2 * worth < long.bytes && longs < 6 => again(worth.max(1 << 18), block),
                 false => short(scene, &long, 0),
             }
@@ -128,7 +130,11 @@ fn burst(scene: &Scene<'_>, name: String, bytes: u64, block: u32) -> Option<Work
     let start = (begin + before % (begin - longest)) / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
     let place = Place::Forward(Region::bytes(start..start + bytes));
     let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
-    Some(Workload { samples: SAMPLES_MAX, flush: true, ..Workload::new(name, Until::bytes(bytes), vec![stream]) })
+    Some(Workload {
+        samples: SAMPLES_MAX,
+        flush: true,
+        ..Workload::new(name, Until::bytes(bytes), vec![stream])
+    })
 }
 
 pub(super) fn find(scene: &Scene<'_>) -> Finding {
@@ -222,7 +228,9 @@ fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<f64> {
     let of = |segment: &&Segment| {
         let short = Burst::of(segment);
         // Where a faster part of the flash has come to its end meanwhile, one burst says nothing of the other.
-        let alike = |[time, bytes]: &[f64; 2]| long.time_of(*bytes).is_some_and(|other| (time / other - 1.0).abs() < ALIKE);
+        let alike = |[time, bytes]: &[f64; 2]| {
+            long.time_of(*bytes).is_some_and(|other| (time / other - 1.0).abs() < ALIKE)
+        };
         short.taken.last().filter(|last| alike(last))?;
         let (before, after) = long.taken_at(short.flushed)?;
         let held = before.midpoint(after) + long.block / 2.0 - short.bytes as f64;
@@ -251,7 +259,10 @@ fn judged(long: &Burst, estimates: &[f64]) -> Property {
         Course::Even => {
             return Property::undecided(
                 key,
-                format!("bursts of {} are taken as fast to their end as they begin: the flash keeps up", amount(long.bytes)),
+                format!(
+                    "bursts of {} are taken as fast to their end as they begin: the flash keeps up",
+                    amount(long.bytes)
+                ),
             );
         }
     };
@@ -267,13 +278,20 @@ fn judged(long: &Burst, estimates: &[f64]) -> Property {
     let near = |held: f64| held.clamp(0.88 * middle, 1.12 * middle);
     let margin = (long.block / 2.0).max(0.02 * middle);
     let interval = ((near(least)).min(middle - margin), near(most).max(middle + margin));
-    Property::number(key, middle, interval, 0.93, format!("{told}, and by flushes so much of it waited for the flash"))
+    Property::number(
+        key,
+        middle,
+        interval,
+        0.93,
+        format!("{told}, and by flushes so much of it waited for the flash"),
+    )
 }
 
 fn picture(long: &Burst, property: &Property) -> Series {
     let ios = long.taken.len();
     let every = ios.div_ceil(512);
-    let points = |of: fn([f64; 2]) -> [f64; 2]| long.taken.iter().step_by(every).map(|point| of(*point)).collect();
+    let points =
+        |of: fn([f64; 2]) -> [f64; 2]| long.taken.iter().step_by(every).map(|point| of(*point)).collect();
     let mut lines = vec![Line::new("taken", points(|[time, bytes]| [time, bytes]))];
     let mut marks = Vec::new();
     if let Course::Knee(knee) = long.course() {
@@ -299,7 +317,13 @@ mod tests {
     use super::*;
 
     /// A buffer of so many pages before dies that take a page each for a time; pages arrive one a time unit.
-    fn taken(pages: usize, buffer: usize, dies: usize, program: f64, jitter: impl Fn(usize) -> f64) -> (Vec<[f64; 2]>, f64) {
+    fn taken(
+        pages: usize,
+        buffer: usize,
+        dies: usize,
+        program: f64,
+        jitter: impl Fn(usize) -> f64,
+    ) -> (Vec<[f64; 2]>, f64) {
         let mut free = vec![0.0_f64; dies];
         let (mut released, mut taken): (Vec<f64>, Vec<[f64; 2]>) = (Vec::new(), Vec::new());
         let mut now = 0.0_f64;

@@ -36,7 +36,8 @@ pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
         return None;
     }
     if step.is_multiple_of(2) {
-        let flush = Stream::closed(Mix::Only(Op::Flush), BLOCK, Place::Forward(Region::WHOLE), 1, DataClass::Random);
+        let flush =
+            Stream::closed(Mix::Only(Op::Flush), BLOCK, Place::Forward(Region::WHOLE), 1, DataClass::Random);
         return Some(Workload::new("flush", Until::ops(1), vec![flush]));
     }
     let half = scene.span / 2 / (1 << 20) * (1 << 20);
@@ -51,7 +52,8 @@ pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
 }
 
 pub(super) fn find(scene: &Scene<'_>) -> Finding {
-    let bursts: Vec<&Segment> = (1..=BURSTS).filter_map(|burst| scene.ran(&format!("burst {burst}"))).collect();
+    let bursts: Vec<&Segment> =
+        (1..=BURSTS).filter_map(|burst| scene.ran(&format!("burst {burst}"))).collect();
     let taken: Vec<Option<u64>> = bursts.iter().filter_map(|burst| taken(&latencies(burst))).collect();
     let Some(last) = bursts.last().filter(|_| taken.len() == BURSTS) else { return Finding::default() };
     Finding::of(judged(&taken), Some(("write_buffer", picture(last, taken[BURSTS - 1]))))
@@ -77,7 +79,8 @@ fn judged(taken: &[Option<u64>]) -> Property {
     let Some(taken) = taken.iter().copied().collect::<Option<Vec<u64>>>() else {
         return Property::undecided(key, "no write had to wait while the arm was kept busy reading");
     };
-    let (least, most) = taken.iter().fold((u64::MAX, 0), |(least, most), taken| (least.min(*taken), most.max(*taken)));
+    let (least, most) =
+        taken.iter().fold((u64::MAX, 0), |(least, most), taken| (least.min(*taken), most.max(*taken)));
     if most == 0 {
         return Property::absent(key, 0.97, "from the first one on, each write waits for the arm");
     }
@@ -91,7 +94,8 @@ fn judged(taken: &[Option<u64>]) -> Property {
     // The next block did not fit, and one or two may have left before the first read waited for the arm.
     let value = (least + most) as f64 / 2.0 - 0.5 * block as f64;
     let margin = 2.5 * block as f64 + 0.003 * value;
-    let told = format!("with reads waiting for the arm, {} are taken before a write has to wait", amount(most));
+    let told =
+        format!("with reads waiting for the arm, {} are taken before a write has to wait", amount(most));
     Property::number(key, value, (value - margin, value + margin), 0.95, told)
 }
 
@@ -99,7 +103,8 @@ fn picture(burst: &Segment, taken: Option<u64>) -> Series {
     let latencies = latencies(burst);
     let block = f64::from(BLOCK);
     let shown = taken.map_or(latencies.len(), |taken| 2 * (taken / u64::from(BLOCK)) as usize + FIRST);
-    let points = latencies.iter().take(shown).enumerate().map(|(index, ns)| [index as f64 * block, *ns]).collect();
+    let points =
+        latencies.iter().take(shown).enumerate().map(|(index, ns)| [index as f64 * block, *ns]).collect();
     let mark = taken.map(|taken| Mark { x: taken as f64, label: "the cache is full".into() });
     Series::new(
         "When do writes begin to wait?",
@@ -130,7 +135,11 @@ mod tests {
         assert_eq!(taken(&[]), None);
         let both = judged(&[Some(100 * block), Some(101 * block)]);
         assert!(both.number_found().is_some_and(|bytes| (99.0..=102.0).contains(&(bytes / block as f64))));
-        assert_eq!(judged(&[Some(100 * block), Some(140 * block)]).state, State::Undecided, "it does not repeat");
+        assert_eq!(
+            judged(&[Some(100 * block), Some(140 * block)]).state,
+            State::Undecided,
+            "it does not repeat"
+        );
         assert_eq!(judged(&[Some(0), Some(0)]).state, State::Absent);
         assert_eq!(judged(&[None, None]).state, State::Undecided);
     }

@@ -1,0 +1,188 @@
+//! What the drive's memory takes before the medium sets the pace: writes from rest on, until they become slower for good.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::procedure::Evidence;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, amount, exact_size, three_digits};
+use likenew_core::until::Until;
+use likenew_core::verdict::{Standing, Verdict};
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::change_points::knees;
+use serde::Serialize;
+
+use super::ground::Ground;
+use super::model_options::ModelOptions;
+
+/// Bytes of the writes of a burst.
+const BLOCKS: [u64; 2] = [4 << 10, 64 << 10];
+const REPEATS: u32 = 2;
+const WRITES_MAX: u64 = 2048;
+/// A burst takes this share of what may be written at most.
+const SHARE: u64 = 32;
+/// A level has to be so many times slower to be the medium's.
+const SLOWER: f64 = 1.3;
+/// Writes are taken in so many groups at most.
+const GROUPS_MAX: usize = 256;
+
+/// Writes from rest on, and where they became slower.
+pub(super) struct Burst<'a> {
+    pub(super) block: u64,
+    pub(super) segment: &'a Segment,
+    full: Option<Full>,
+}
+
+/// Where memory was full.
+#[derive(Clone, Copy, Debug)]
+struct Full {
+    /// Writes that were taken at once, less those that the medium had done meanwhile; with the ends of its interval.
+    writes: f64,
+    writes_low: f64,
+    writes_high: f64,
+    before_ns: f64,
+    after_ns: f64,
+}
+
+#[derive(Serialize)]
+pub(super) struct BurstRow {
+    block_bytes: u64,
+    pass: usize,
+    writes: u64,
+    cached_writes: Option<f64>,
+    cached_bytes: Option<f64>,
+    cached_bytes_low: Option<f64>,
+    cached_bytes_high: Option<f64>,
+    before_ns: Option<f64>,
+    after_ns: Option<f64>,
+}
+
+/// The next burst, if one is still to be measured.
+pub(super) fn next(options: &ModelOptions, evidence: &Evidence, ground: &Ground) -> Option<Workload> {
+    let runs = (1..=REPEATS)
+        .flat_map(|repeat| BLOCKS.map(|block| (block.max(evidence.geometry.block.into()), repeat)));
+    let open = runs.map(|(block, repeat)| (block, name(block, repeat)));
+    let missing =
+        |(_, name): &(u64, String)| evidence.segments.iter().all(|segment| segment.workload.name != *name);
+    let (block, name) = open.into_iter().find(missing)?;
+    let most = (options.bytes_on(evidence) / SHARE).min(ground.region.end / 2);
+    let bytes = (WRITES_MAX * block).min(most - most % block).max(block);
+    let place = Place::Uniform(Region::bytes(0..ground.region.end));
+    let stream = Stream::closed(Mix::Only(Op::Write), block as u32, place, 1, options.data);
+    let until = Until { elapsed: Some(Nanos(options.visit.0 * 2)), ..Until::bytes(bytes) };
+    Some(Workload { window: Some(block), flush: true, ..Workload::new(name, until, vec![stream]) })
+}
+
+fn name(block: u64, repeat: u32) -> String {
+    format!("burst {} #{repeat}", exact_size(block))
+}
+
+/// Those that were measured.
+pub(super) fn bursts(evidence: &Evidence) -> Vec<Burst<'_>> {
+    let bursts = evidence.segments.iter().filter(|segment| segment.workload.name.starts_with("burst "));
+    let burst =
+        |segment: &'_ Segment| segment.workload.streams.first().map(|stream| u64::from(stream.size.max()));
+    bursts
+        .filter_map(|segment| Some(Burst { block: burst(segment)?, segment, full: full(segment) }))
+        .collect()
+}
+
+/// The latencies of equal groups of writes, in order.
+fn groups(segment: &Segment) -> (usize, Vec<f64>) {
+    let cells: Vec<f64> = segment
+        .gigabytes
+        .cells
+        .iter()
+        .filter(|cell| cell.bytes > 0)
+        .map(|cell| cell.latency_ns_sum as f64 / cell.ios as f64)
+        .collect();
+    let each = cells.len().div_ceil(GROUPS_MAX).max(1);
+    (each, cells.chunks(each).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect())
+}
+
+/// The first change to a slower level. While memory fills, the medium works, too: in the time of n writes it has done n·before/after.
+fn full(segment: &Segment) -> Option<Full> {
+    let (each, latencies) = groups(segment);
+    let knee = knees(&latencies).into_iter().find(|knee| knee.after >= SLOWER * knee.before)?;
+    let own = 1.0 - knee.before / knee.after;
+    let writes = |at: usize| at as f64 * each as f64 * own;
+    Some(Full {
+        writes: writes(knee.at),
+        writes_low: writes(knee.at_low.saturating_sub(1)),
+        writes_high: writes(knee.at_high + 1),
+        before_ns: knee.before,
+        after_ns: knee.after,
+    })
+}
+
+impl Burst<'_> {
+    pub(super) fn row(&self, pass: usize) -> BurstRow {
+        let block = self.block as f64;
+        BurstRow {
+            block_bytes: self.block,
+            pass,
+            writes: self.segment.total_of(Op::Write).ios,
+            cached_writes: self.full.map(|full| full.writes),
+            cached_bytes: self.full.map(|full| full.writes * block),
+            cached_bytes_low: self.full.map(|full| full.writes_low * block),
+            cached_bytes_high: self.full.map(|full| full.writes_high * block),
+            before_ns: self.full.map(|full| full.before_ns),
+            after_ns: self.full.map(|full| full.after_ns),
+        }
+    }
+
+    /// `[bytes, ns]` of each group.
+    pub(super) fn course(&self) -> Vec<[f64; 2]> {
+        let (each, latencies) = groups(self.segment);
+        let at = |index: usize| ((index + 1) * each) as f64 * self.block as f64;
+        latencies.into_iter().enumerate().map(|(index, ns)| [at(index), ns]).collect()
+    }
+}
+
+/// What all bursts of one block agree on: memory of so many writes, or none that was seen. By depth: a memory of n writes does for one write at a time
+/// what n in flight do without.
+pub(super) fn verdict(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Option<Verdict> {
+    let long = bursts.iter().map(|burst| burst.block).max()?;
+    let of_long: Vec<_> = bursts.iter().filter(|burst| burst.block == long).collect();
+    let full: Vec<Full> = of_long.iter().filter_map(|burst| burst.full).collect();
+    let claim = "Its memory takes writes at once before the medium sets the pace.";
+    if full.len() < of_long.len() {
+        let most = of_long.iter().map(|burst| burst.segment.bytes(Op::Write)).max()?;
+        let says = if full.is_empty() {
+            "none of the bursts became slower for good"
+        } else {
+            "not every burst became slower"
+        };
+        return Some(
+            Verdict::new(claim, Standing::Undecided)
+                .because(format!("{says}, within {}", amount(most)))
+                .caveat(
+                    "memory that holds more, or that is emptied as fast as it fills, is not seen by this",
+                ),
+        );
+    }
+    let writes = full.iter().map(|full| full.writes).sum::<f64>() / full.len() as f64;
+    let low = full.iter().map(|full| full.writes_low).fold(f64::INFINITY, f64::min);
+    let high = full.iter().map(|full| full.writes_high).fold(0.0, f64::max);
+    let block = long as f64;
+    let faster = full.iter().map(|full| full.after_ns / full.before_ns).fold(f64::INFINITY, f64::min);
+    let claim = format!(
+        "Its memory takes {} of random writes before the medium sets the pace.",
+        amount((writes * block) as u64)
+    );
+    let mut verdict = Verdict::new(claim, Standing::Holds)
+        .estimate(writes * block, low * block, high * block, "bytes")
+        .because(format!(
+            "from rest on, {writes:.0} writes of {} were taken {} times as fast as those that followed",
+            amount(long),
+            three_digits(faster)
+        ));
+    if let Some(gain) = gain_by_depth {
+        verdict = verdict.because(format!(
+            "so depth × size is that memory at any depth: the deepest queue of random writes did {} times what one at a time did",
+            three_digits(gain)
+        ));
+    }
+    Some(verdict)
+}

@@ -1,0 +1,361 @@
+//! Which point to measure next: first a few of every curve, twice, at different moments; then, one at a time, the point at which the models
+//! disagree most; then again what was measured once, and what scatters.
+
+use likenew_core::drive::Kind;
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::procedure::Evidence;
+use likenew_core::region::Region;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use rand::{SeedableRng as _, seq::SliceRandom as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::form::{Form, Grain, Observation};
+use super::ground::Ground;
+use super::model_options::ModelOptions;
+use super::point::{Curve, Point, VisitName, Way};
+use super::visit::{Measured, measured, moved};
+
+/// The longest I/O. A longer request is a run of adjacent I/Os, so many in flight, as a system carries it out.
+const IO_MAX: u64 = 16 << 20;
+const RUN_DEPTH: u32 = 2;
+/// Requests of a visit at most, and of each in flight where there are many.
+const REQUESTS_MAX: u64 = 512;
+const REQUESTS_IN_FLIGHT: u64 = 32;
+/// Requests in sequence that a visit has at least.
+const IN_SEQUENCE_MIN: u64 = 4;
+/// A visit of short requests moves this share of what may be moved, within bounds.
+const VISIT_SHARE: u64 = 512;
+const VISIT_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
+/// Short requests of the first points are so many times as long as the next shorter.
+const FIRST_FACTOR: u64 = 16;
+/// A small random request.
+const SMALL: u64 = 4096;
+/// Points that are chosen one by one, at most, and by how much the models have to disagree there, as a share.
+const CHOSEN_MAX: usize = 24;
+const DISAGREEMENT_LEAST: f64 = 0.05;
+/// Forms that explain the points so many times worse than the best are out of the question.
+const WORSE: f64 = 4.0;
+/// A point that is known less well than this is visited again, so many times at most.
+const SCATTER_LEAST: f64 = 0.05;
+const VISITS: usize = 2;
+const VISITS_MAX: usize = 4;
+/// Windows along the bytes of a visit, which tell its beginning from what follows.
+const WINDOWS: u64 = 256;
+/// The name of what comes before a visit, so many reads or one write; and how many writes have no need of it, as only their second half counts.
+const SETTLE: &str = "settle";
+const SETTLE_READS: u64 = 16;
+const FEW: u64 = 8;
+
+/// The course of one plan on one drive.
+pub(super) struct Course<'a> {
+    options: &'a ModelOptions,
+    evidence: &'a Evidence,
+    ground: &'a Ground,
+    pub(super) measured: Vec<Measured>,
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(options: &'a ModelOptions, evidence: &'a Evidence, ground: &'a Ground) -> Self {
+        Self { options, evidence, ground, measured: measured(evidence) }
+    }
+
+    /// The next visit, if there is more to find out and it may be moved.
+    pub(super) fn next(&self) -> Option<Workload> {
+        let ends = (self.evidence.segments.first(), self.evidence.segments.last());
+        if let (Some(first), Some(last)) = ends
+            && last.ended.since(first.began) >= self.options.time
+        {
+            return None;
+        }
+        let first = self.first_points();
+        let rounds = (0..VISITS)
+            .flat_map(|round| self.shuffled(&first, round).into_iter().map(move |point| (point, round)));
+        let due =
+            |(point, visits): &(Point, usize)| self.visits(point) <= *visits && self.is_affordable(point, 1);
+        let next = rounds.into_iter().find(due).map(|(point, _)| point);
+        let next = next.or_else(|| self.most_disputed(first.len())).or_else(|| self.least_known());
+        next.map(|point| self.settle(&point).unwrap_or_else(|| self.workload(point)))
+    }
+
+    /// What has to come before a visit, so that what was done before is not its time: a few reads after a write; one write of its kind before
+    /// writes that are too few to tell.
+    fn settle(&self, point: &Point) -> Option<Workload> {
+        let last = &self.evidence.segments.last()?.workload;
+        if last.name == SETTLE {
+            return None;
+        }
+        let small = self.small();
+        let (place, bytes, until) = if point.op == Op::Read {
+            let place = last.writes().then(|| Place::Uniform(Region::bytes(0..self.region())))?;
+            (place, small, Until::ops(SETTLE_READS))
+        } else {
+            let few = self.cost(point) < FEW * point.bytes || point.way == Way::Sequential;
+            let bytes = few.then(|| point.bytes.max(self.visit_bytes()).min(self.io_max()))?;
+            let place = match point.way {
+                Way::Random => Place::Scattered { region: Region::bytes(0..self.region()), align: small },
+                Way::Aligned | Way::Sequential => Place::Uniform(Region::bytes(0..self.region())),
+            };
+            (place, bytes, Until::ops(1))
+        };
+        let stream = Stream::closed(Mix::Only(point.op), bytes as u32, place, 1, self.options.data);
+        let until = Until { elapsed: Some(self.options.visit), ..until };
+        Some(Workload { flush: point.op == Op::Write, ..Workload::new(SETTLE, until, vec![stream]) })
+    }
+
+    fn visits(&self, point: &Point) -> usize {
+        // What was tried and moved nothing counts, so that it is not tried for ever.
+        let names = self
+            .evidence
+            .segments
+            .iter()
+            .filter_map(|segment| segment.workload.name.parse::<VisitName>().ok());
+        names.filter(|name| name.point == *point).count()
+    }
+
+    /// Every curve that is asked for.
+    pub(super) fn curves(&self) -> Vec<Curve> {
+        let ops = [Op::Read, Op::Write]
+            .into_iter()
+            .filter(|op| self.options.wants(*op, self.evidence.geometry.writable));
+        ops.flat_map(|op| [Curve::Random(op), Curve::Sequential(op), Curve::Depth(op)]).collect()
+    }
+
+    /// The block of the drive, the shortest request.
+    pub(super) fn block(&self) -> u64 {
+        self.evidence.geometry.block.into()
+    }
+
+    pub(super) fn grain(&self) -> Grain {
+        Grain { block: self.block(), small: self.small() }
+    }
+
+    /// A small random request: 4 KiB or a block.
+    pub(super) fn small(&self) -> u64 {
+        SMALL.max(self.block())
+    }
+
+    fn region(&self) -> u64 {
+        self.ground.region.end
+    }
+
+    /// The longest request that is measured.
+    pub(super) fn longest(&self) -> u64 {
+        let most = self.options.longest.min(self.region() / 4).min(self.options.bytes_on(self.evidence) / 16);
+        power_below(most).max(self.small())
+    }
+
+    fn visit_bytes(&self) -> u64 {
+        let share = self.options.bytes_on(self.evidence) / VISIT_SHARE;
+        share.clamp(*VISIT_BYTES.start(), *VISIT_BYTES.end()).min(self.longest())
+    }
+
+    /// The longest I/O: files of a folder are multiples of it.
+    fn io_max(&self) -> u64 {
+        IO_MAX.min(self.longest())
+    }
+
+    /// Bytes of an I/O of a request.
+    fn io(&self, point: &Point) -> u64 {
+        point.bytes.min(self.io_max())
+    }
+
+    /// Whether its I/Os divide what they may not cross, and it is made of them.
+    fn is_possible(&self, point: &Point) -> bool {
+        let io = self.io(point);
+        let divides = self.evidence.geometry.boundary.is_none_or(|boundary| boundary.is_multiple_of(io));
+        divides
+            && point.bytes.is_multiple_of(io)
+            && io.is_multiple_of(self.block())
+            && point.bytes <= self.longest()
+    }
+
+    /// Lengths from a block to the longest, each so many times the one before, and the longest.
+    fn lengths(&self, factor: u64, longest: u64) -> Vec<u64> {
+        let steps = std::iter::successors(Some(self.block()), |bytes| bytes.checked_mul(factor));
+        let mut lengths: Vec<u64> = steps.take_while(|bytes| *bytes < longest).collect();
+        // A last step that is hardly one tells nothing.
+        lengths.retain(|bytes| *bytes == self.block() || 2 * bytes <= longest);
+        lengths.push(longest);
+        lengths
+    }
+
+    /// What is measured of every curve before anything is asked of it.
+    fn first_points(&self) -> Vec<Point> {
+        let mut points = Vec::new();
+        for curve in self.curves() {
+            points.extend(self.points_of(curve, FIRST_FACTOR));
+        }
+        let mut known = Vec::new();
+        points.retain(|point| {
+            self.is_possible(point) && !known.contains(point) && {
+                known.push(*point);
+                true
+            }
+        });
+        points
+    }
+
+    /// Points of a curve, whose lengths are so many times each other.
+    fn points_of(&self, curve: Curve, factor: u64) -> Vec<Point> {
+        let at = |op, way| move |bytes| Point { op, way, bytes, depth: 1 };
+        match curve {
+            Curve::Random(op) => {
+                let lengths = self.lengths(factor, self.longest());
+                // One block is aligned anywhere.
+                let aligned = lengths.iter().copied().filter(|bytes| {
+                    op == Op::Write && *bytes > self.block() && *bytes <= 2 * self.visit_bytes()
+                });
+                let aligned: Vec<Point> = aligned.map(at(op, Way::Aligned)).collect();
+                lengths.into_iter().map(at(op, Way::Random)).chain(aligned).collect()
+            }
+            Curve::Sequential(op) => {
+                let longest = power_below(self.visit_bytes() / IN_SEQUENCE_MIN).max(self.block());
+                self.lengths(factor, longest).into_iter().map(at(op, Way::Sequential)).collect()
+            }
+            Curve::Depth(op) => {
+                let bytes = self.small();
+                let depths = self.options.depths.iter().copied();
+                depths.map(|depth| Point { op, way: Way::Random, bytes, depth }).collect()
+            }
+        }
+    }
+
+    fn shuffled(&self, points: &[Point], round: usize) -> Vec<Point> {
+        let mut shuffled = points.to_vec();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.evidence.plan.seed_of(round));
+        shuffled.shuffle(&mut random);
+        // Reads first, as writes leave work behind; and what a run leaves is met by the next run, so that it is the same for all.
+        shuffled.sort_by_key(|point| (point.op == Op::Write, point.bytes > self.io_max()));
+        shuffled
+    }
+
+    /// The observations of a curve.
+    pub(super) fn observations(&self, curve: Curve) -> Vec<Observation> {
+        self.on(curve)
+            .map(|of| Observation { point: of.point, ns: of.ns(), deviation: of.deviation() })
+            .collect()
+    }
+
+    /// What was measured of a curve.
+    pub(super) fn on(&self, curve: Curve) -> impl Iterator<Item = &Measured> {
+        let small = self.small();
+        self.measured.iter().filter(move |measured| measured.point.is_on(curve, small))
+    }
+
+    /// Whether a request is a run of adjacent I/Os, one run a visit.
+    pub(super) fn is_run(&self, point: &Point) -> bool {
+        point.bytes > self.io_max()
+    }
+
+    /// The point not yet visited at which the forms that are not out of the question disagree most, for what it costs. In a rehearsal, where
+    /// nothing has a time, the longest.
+    fn most_disputed(&self, first: usize) -> Option<Point> {
+        if self.measured.len() >= first + CHOSEN_MAX {
+            return None;
+        }
+        let mut best: Option<(f64, Point)> = None;
+        for curve in self.curves().into_iter().filter(|curve| !matches!(curve, Curve::Depth(_))) {
+            let observations = self.observations(curve);
+            let fits: Vec<_> =
+                Form::of(curve).iter().filter_map(|form| form.fit(&observations, self.grain())).collect();
+            let least = fits.iter().map(|fit| fit.squares()).fold(f64::INFINITY, f64::min);
+            let (fits, points) =
+                (fits.iter().filter(|fit| fit.squares() <= WORSE * least), self.points_of(curve, 2));
+            let fits: Vec<_> = fits.collect();
+            for point in points.into_iter().filter(|point| self.visits(point) == 0) {
+                let ranges = fits.iter().map(|fit| fit.range_ns(&point));
+                let (low, high) = ranges.fold((f64::INFINITY, 0.0f64), |(low, high), range| {
+                    (low.min(range.low), high.max(range.high))
+                });
+                let disagreement = if low < f64::INFINITY { high / low - 1.0 } else { f64::INFINITY };
+                if disagreement < DISAGREEMENT_LEAST
+                    || !self.is_possible(&point)
+                    || !self.is_affordable(&point, VISITS as u64)
+                {
+                    continue;
+                }
+                let worth =
+                    disagreement / (1.0 + self.cost(&point) as f64 / self.visit_bytes() as f64).sqrt();
+                let is_better = best
+                    .is_none_or(|(most, known)| worth > most || (worth == most && point.bytes > known.bytes));
+                if is_better {
+                    best = Some((worth, point));
+                }
+            }
+        }
+        best.map(|(_, point)| point)
+    }
+
+    /// A point that was visited once, or scatters too much; the worst of them first.
+    fn least_known(&self) -> Option<Point> {
+        let wants = |of: &&Measured| {
+            let visits = self.visits(&of.point);
+            let many = of.deviation() > SCATTER_LEAST || of.point.bytes == self.longest();
+            visits < VISITS || (visits < VISITS_MAX && many)
+        };
+        let open = self.measured.iter().filter(wants).filter(|of| self.is_affordable(&of.point, 1));
+        let key = |of: &&Measured| (std::cmp::Reverse(self.visits(&of.point)), of.deviation());
+        let worst =
+            open.max_by(|one, other| key(one).partial_cmp(&key(other)).expect("deviations are numbers"));
+        worst.map(|of| of.point)
+    }
+
+    /// Bytes of a visit at most.
+    fn cost(&self, point: &Point) -> u64 {
+        let requests = REQUESTS_MAX.max(REQUESTS_IN_FLIGHT * u64::from(point.depth));
+        point.bytes.max(self.visit_bytes().min(requests * point.bytes))
+    }
+
+    fn is_affordable(&self, point: &Point, visits: u64) -> bool {
+        moved(self.evidence, point.op) + visits * self.cost(point) <= self.options.bytes_on(self.evidence)
+    }
+
+    fn workload(&self, point: Point) -> Workload {
+        let visit = self.visits(&point) as u32 + 1;
+        let op = Mix::Only(point.op);
+        let io = self.io(&point);
+        let is_run = point.bytes > io;
+        let cost = self.cost(&point);
+        let place = if is_run || point.way == Way::Sequential {
+            let length = if is_run { point.bytes } else { cost };
+            // A sequence begins where whole clusters begin, too, so that it shows its own rate.
+            let grain = match point.way {
+                Way::Aligned => point.bytes,
+                Way::Sequential => length.next_power_of_two(),
+                Way::Random => self.small(),
+            };
+            let start = self.start(&point, visit, length, grain);
+            Place::Forward(Region::bytes(start..start + length))
+        } else if self.evidence.identity.kind == Kind::Nop || point.way == Way::Aligned {
+            Place::Uniform(Region::bytes(0..self.region()))
+        } else {
+            Place::Scattered { region: Region::bytes(0..self.region()), align: point.bytes.min(self.small()) }
+        };
+        let depth = if is_run { RUN_DEPTH } else { point.depth };
+        let elapsed = (!is_run).then_some(self.options.visit);
+        let until = Until { elapsed, ..Until::bytes(cost) };
+        let name = VisitName { point, visit }.to_string();
+        let stream = Stream::closed(op, io as u32, place, depth, self.options.data);
+        let window = Some((cost / WINDOWS).next_multiple_of(point.bytes).max(io));
+        Workload { window, flush: point.op == Op::Write, ..Workload::new(name, until, vec![stream]) }
+    }
+
+    /// Where a visit in sequence begins: its visits are spread evenly over the addresses, by the van der Corput sequence, from a place of the
+    /// point's own on.
+    fn start(&self, point: &Point, visit: u32, length: u64, grain: u64) -> u64 {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        let own =
+            f64::from(point.bytes.trailing_zeros() + 32 * u32::from(point.way == Way::Sequential)) * GOLDEN;
+        let spread = f64::from((visit - 1).reverse_bits()) / 2f64.powi(32);
+        let places = (self.region() - length) / grain + 1;
+        (((own + spread).fract() * places as f64) as u64).min(places - 1) * grain
+    }
+}
+
+/// The greatest power of two that is not more, or 1.
+fn power_below(bytes: u64) -> u64 {
+    1 << bytes.max(1).ilog2()
+}

@@ -1,0 +1,62 @@
+//! How far the same point differs from visit to visit, and which I/Os stood apart: what a busy or noisy target does to a model.
+
+use likenew_core::procedure::Evidence;
+use likenew_core::sample::Sample;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Standing, Verdict};
+use likenew_stats::stalls::{Rule, Wait, stalls};
+use likenew_stats::summary::{maximum, median};
+
+use super::account::percent;
+use super::course::Course;
+use super::point::VisitName;
+
+/// Visits at different moments that differ by more than this make wide intervals.
+const DIFFER: f64 = 0.1;
+/// Fewer points say little of all.
+const POINTS_MIN: usize = 4;
+
+/// Whether the drive was the same at every visit.
+pub(super) fn verdict(course: &Course<'_>, evidence: &Evidence) -> Option<Verdict> {
+    let short = course.measured.iter().filter(|of| !course.is_run(&of.point));
+    let spreads: Vec<f64> = short.filter_map(|of| of.spread()).collect();
+    let (typical, worst) = (median(&spreads)?, maximum(&spreads)?);
+    if spreads.len() < POINTS_MIN {
+        return None;
+    }
+    let standing = if typical <= DIFFER { Standing::Holds } else { Standing::Fails };
+    let mut verdict = Verdict::new("It is the same from moment to moment.", standing).because(format!(
+        "{} points were visited at different moments, which differ by {} typically and by {} at worst",
+        spreads.len(),
+        percent(typical),
+        percent(worst)
+    ));
+    if let Some((count, longest)) = waits(evidence) {
+        verdict = verdict.because(format!(
+            "it answered nobody {count} times while small reads were measured, for {longest} at the longest; that time counts"
+        ));
+    }
+    if standing == Standing::Fails {
+        verdict = verdict.caveat(
+            "something else uses the drive, or it has work of its own: all intervals are as wide as that, and a quieter moment gives \
+             narrower ones",
+        );
+    }
+    Some(verdict)
+}
+
+/// Stalls within visits of reads of one block or so, and the longest.
+fn waits(evidence: &Evidence) -> Option<(usize, Nanos)> {
+    let visits = evidence.segments.iter().filter(|segment| {
+        let name = segment.workload.name.parse::<VisitName>();
+        name.is_ok_and(|name| name.point.bytes <= 4096 && name.point.depth == 1 && !segment.workload.writes())
+    });
+    let found = visits.flat_map(|segment| {
+        let wait =
+            |sample: &Sample| Wait { start_ns: sample.due.0, end_ns: sample.done.0, position: sample.offset };
+        let waits: Vec<Wait> = segment.slowest.iter().map(wait).collect();
+        stalls(&waits, segment.latencies().quantile(0.5).0, Rule::default())
+    });
+    let found: Vec<u64> = found.map(|stall| stall.duration_ns).collect();
+    Some((found.len(), Nanos(found.iter().copied().max()?)))
+}
