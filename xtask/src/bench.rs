@@ -2,6 +2,7 @@
 
 pub(crate) mod engine;
 mod fio;
+pub(crate) mod insight;
 mod nop;
 mod ours;
 pub(crate) mod record;

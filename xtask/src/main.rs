@@ -33,6 +33,8 @@ enum Task {
 enum Bench {
     /// Against fio, in pairs on the same target: agreement and cost
     Engine(bench::engine::Options),
+    /// How well an X-ray sees: drives with known insides
+    Insight(bench::insight::Options),
     /// What recording costs a load, in pairs of runs
     Record(bench::record::Options),
     /// Replays: how exactly recorded times are kept, and fio beside it as fast as it goes
@@ -52,6 +54,7 @@ fn main() -> anyhow::Result<()> {
         Task::Web => web::build_if_possible(),
         Task::Demo => demo::run(),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
+        Task::Bench(Bench::Insight(options)) => bench::insight::run(&options),
         Task::Bench(Bench::Record(options)) => bench::record::run(&options),
         Task::Bench(Bench::Replay(options)) => bench::replay::run(&options),
         Task::Bench(Bench::Sim) => bench::sim::run(),

@@ -22,6 +22,7 @@ mod sweep;
 mod trim;
 mod verify;
 mod watch;
+mod xray;
 
 use std::path::PathBuf;
 
@@ -52,6 +53,7 @@ pub(crate) use sweep::Sweep;
 pub(crate) use trim::Trim;
 pub(crate) use verify::Verify;
 pub(crate) use watch::Watch;
+pub(crate) use xray::Xray;
 
 /// Tells you how far a drive has fallen from its first day, and why.
 ///
@@ -86,6 +88,8 @@ pub(crate) enum Command {
     Cache(Cache),
     /// Does TRIM reach the flash, and what is it worth?
     Trim(Trim),
+    /// What is inside, seen from outside: medium, map, caches, parallelism, over-provisioning?
+    Xray(Xray),
     /// Does it hold what it says, and is what was written what is read?
     Verify(Verify),
     /// What explains it: access time, throughput, clusters, memory, parallelism?

@@ -22,3 +22,4 @@ pub(crate) mod sweep;
 pub(crate) mod trim;
 pub(crate) mod verify;
 pub(crate) mod watch;
+pub(crate) mod xray;

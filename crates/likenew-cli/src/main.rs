@@ -50,6 +50,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Cache(command) => commands::cache::run(command),
         Command::Trim(command) => commands::trim::run(command),
         Command::Verify(command) => commands::verify::run(command),
+        Command::Xray(command) => commands::xray::run(command),
         Command::Replay(command) => commands::replay::run(command),
         Command::Apps(command) => commands::apps::run(command),
         Command::Run(command) => commands::run::run(command),

@@ -18,6 +18,7 @@ use crate::surface::Surface;
 use crate::sweep::Sweep;
 use crate::trim::Trim;
 use crate::verify::Verify;
+use crate::xray::Xray;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
 pub const CARDS: &[&Card] = &[
@@ -33,6 +34,7 @@ pub const CARDS: &[&Card] = &[
     &crate::model::CARD,
     &crate::replay::CARD,
     &crate::apps::CARD,
+    &crate::xray::CARD,
     &crate::verify::CARD,
     &crate::run::CARD,
 ];
@@ -59,6 +61,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "replay" => Ok(Box::new(Replay::from_options(&plan.options)?)),
         "apps" => Ok(Box::new(Apps::from_options(&plan.options)?)),
         "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
+        "xray" => Ok(Box::new(Xray::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();

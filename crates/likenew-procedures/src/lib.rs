@@ -27,6 +27,7 @@ pub mod sweep;
 pub mod trim;
 pub mod verify;
 mod workloads;
+pub mod xray;
 
 /// Of the intervals that are reported.
 pub(crate) const CONFIDENCE: f64 = 0.95;

@@ -5,7 +5,8 @@
 //! ([`disk`]: link, firmware, caches, arm, platters) or a network volume ([`volume`]: link, I/O credits, store); any of them may
 //! have [`faults`], and what is buffered meets the page cache of a [`host`] first. Each layer answers one question: given what arrives when, when is it
 //! done. New and used drives differ by their past alone, which the same layers make without time. The drives
-//! themselves are data: [`catalog`] lists those that are built in, each parameter with its source.
+//! themselves are data: [`catalog`] lists those that are built in, each parameter with its source, and [`drawn`] draws any number of
+//! them at random, whose insides ([`truth`]) an inference can be held against.
 //!
 //! This room never reads a clock or the system, opens no file, and knows no statistics. A drive holds the bytes that are
 //! written to it only when it is asked to, but for stamped sectors, which it always reads back. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
@@ -13,6 +14,7 @@
 mod catalog;
 mod device;
 pub mod disk;
+pub mod drawn;
 mod error;
 mod event_queue;
 pub mod explain;
@@ -33,6 +35,7 @@ mod stamps;
 mod state;
 pub mod theory;
 mod timeline;
+pub mod truth;
 pub mod volume;
 
 pub use catalog::{Entry, catalog};

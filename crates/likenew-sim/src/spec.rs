@@ -1,4 +1,4 @@
-//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, or `sim:FILE.toml?…`.
+//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:drawn-17?…`, or `sim:FILE.toml?…`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
 use crate::catalog::{Entry, catalog};
+use crate::drawn::{self, drawn};
 use crate::error::SimError;
 use crate::explain;
 use crate::explain::explanation::Explanation;
@@ -43,6 +44,8 @@ pub struct Spec {
 pub enum Named {
     /// A drive of the catalogue.
     Catalog(String),
+    /// The drive that is drawn from this seed.
+    Drawn(u64),
     /// A file of the same form.
     File(PathBuf),
     /// A drive that was saved.
@@ -67,6 +70,12 @@ impl Spec {
             Named::Snapshot(name.into())
         } else if name.ends_with(".toml") || name.contains('/') {
             Named::File(name.into())
+        } else if let Some(seed) = name.strip_prefix(drawn::PREFIX) {
+            Named::Drawn(seed.parse().map_err(|_| {
+                bad(format!(
+                    "\"{seed}\" is no seed: sim:drawn-N takes a whole number from 0, such as sim:drawn-17"
+                ))
+            })?)
         } else if catalog().iter().any(|entry| entry.name == name) {
             Named::Catalog(name.to_owned())
         } else {
@@ -83,6 +92,15 @@ impl Spec {
             cache: None,
             memory: None,
         };
+        let says_state =
+            query.is_some_and(|query| query.split('&').any(|setting| setting.starts_with("state=")));
+        if let Named::Drawn(seed) = spec.drive
+            && !says_state
+        {
+            for setting in drawn(seed).state.split('&').filter(|setting| !setting.is_empty()) {
+                spec.set(setting).expect("a drawn state is a query");
+            }
+        }
         let mut seen = Vec::new();
         for setting in query.into_iter().flat_map(|query| query.split('&')) {
             let key = spec.set(setting).map_err(bad)?;
@@ -129,6 +147,7 @@ impl Spec {
     pub fn model(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Model, SimError> {
         match &self.drive {
             Named::Catalog(name) => Ok(entry(name).model.clone()),
+            Named::Drawn(seed) => drawn(*seed).model(),
             Named::File(path) => Ok(read_text(path, read_file)?.1),
             Named::Snapshot(path) => {
                 let bytes = read(path, read_file)?;
@@ -163,6 +182,10 @@ impl Spec {
             Named::Catalog(name) => {
                 let entry = entry(name);
                 self.new_drive(&entry.model, entry.text.to_owned())
+            }
+            Named::Drawn(seed) => {
+                let drawn = drawn(*seed);
+                self.new_drive(&drawn.model()?, drawn.file)
             }
             Named::File(path) => {
                 let (text, model) = read_text(path, read_file)?;

@@ -8,6 +8,7 @@
 //! This room never sees a drive, a clock or a file, and imports none of ours.
 
 pub mod bimodal;
+pub mod broken_line;
 pub mod change_points;
 pub mod course;
 pub mod held_out;

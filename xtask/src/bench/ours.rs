@@ -63,7 +63,7 @@ pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow
 }
 
 /// User-space CPU time of this thread, which drives the only lane; opening the lane and joining the records are in it.
-fn user_time() -> anyhow::Result<Nanos> {
+pub(crate) fn user_time() -> anyhow::Result<Nanos> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD).context("could not ask for CPU time")?;
     let time = usage.user_time();
     Ok(Nanos::from_secs(time.tv_sec() as u64) + Nanos::from_micros(time.tv_usec() as u64))

@@ -114,6 +114,13 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
     let times: Vec<_> = drive.times.iter().map(|time| (time.name.clone(), time.value.to_string())).collect();
     lines.extend(columns(&times, width));
     lines.push(String::new());
+    if !drive.inside.is_empty() {
+        lines.push("What an X-ray should find".into());
+        let inside: Vec<_> =
+            drive.inside.iter().map(|fact| (fact.name.clone(), fact.value.to_string())).collect();
+        lines.extend(columns(&inside, width));
+        lines.push(String::new());
+    }
     let (count, assumed) = (drive.sources.len(), drive.parameters_assumed);
     let hint = if sources { ":" } else { "; --sources lists all of them." };
     lines.push(format!("{count} parameters, {assumed} of them assumed{hint}"));

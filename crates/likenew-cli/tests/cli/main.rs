@@ -20,3 +20,4 @@ mod traces;
 mod trimmed;
 mod verified;
 mod watching;
+mod xrayed;

@@ -28,6 +28,9 @@ pub struct Explanation {
     pub ceilings: Vec<Ceiling>,
     /// How long some things take.
     pub times: Vec<Fact>,
+    /// What an X-ray of it should find, by the keys of its table; of drives that are drawn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inside: Vec<Fact>,
     /// Parameters that no source was found for.
     pub parameters_assumed: usize,
     /// Every parameter with its source.

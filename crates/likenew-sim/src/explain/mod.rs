@@ -5,6 +5,7 @@ pub(crate) mod compressing_map;
 mod disk;
 pub mod explanation;
 mod flash;
+mod inside;
 pub(crate) mod page_map;
 mod slc_cache;
 pub mod value;
@@ -64,6 +65,7 @@ pub(crate) fn explain(spec: &Spec, model: &Model) -> Explanation {
         layers: parts.layers,
         ceilings: parts.ceilings,
         times: parts.times,
+        inside: inside::explain(spec, model),
         parameters_assumed: model.sources.iter().filter(|sourced| sourced.is_assumed()).count(),
         sources: model.sources.clone(),
     }

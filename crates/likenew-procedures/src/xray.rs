@@ -1,0 +1,151 @@
+//! What is inside a drive, seen from outside: its medium, its translation layer, its caches, each with an interval, the
+//! confidence in it, and the measured signature as a picture.
+
+mod compared;
+mod compression;
+mod finding;
+mod ground;
+mod known;
+mod map_cache;
+mod map_page;
+mod medium;
+mod noise;
+mod old_data;
+mod parallelism;
+mod preparation;
+mod probe;
+mod property;
+mod scene;
+mod synced;
+mod token_bucket;
+mod trim;
+mod xray_options;
+
+use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::segment::Segment;
+use likenew_core::verdict::Findings;
+use likenew_core::workload::Workload;
+
+use crate::options::options;
+use crate::refusals::refusals;
+use crate::rows::row;
+use probe::Probe;
+use property::Key;
+use scene::Scene;
+pub use xray_options::XrayOptions;
+
+/// What it asks and costs.
+pub static CARD: Card = Card {
+    name: "xray",
+    question: "What is inside, seen from outside: medium, map, caches, parallelism, over-provisioning?",
+    writes: "a drive that may be overwritten, up to three times as a rule; own files in a folder; nothing where only reading is allowed",
+    manual: include_str!("xray.md"),
+};
+
+/// In the order in which they are asked: those that read what is there before those that write, and those that need an
+/// empty drive before those that need a full one.
+const PROBES: &[&dyn Probe] = &[
+    &preparation::Preparation,
+    &noise::NoiseProbe,
+    &medium::MediumProbe,
+    &token_bucket::TokenBucket,
+    &old_data::AsFound,
+    &map_cache::MapCache,
+    &parallelism::Parallelism,
+    &old_data::OldData,
+    &compression::CompressionProbe,
+    &map_page::MapPageProbe,
+    &trim::TrimProbe,
+];
+
+/// The procedure.
+pub struct Xray {
+    options: XrayOptions,
+}
+
+impl Xray {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("xray", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: XrayOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { options })
+    }
+
+    fn scene<'a>(&self, evidence: &'a Evidence, span: u64) -> Scene<'a> {
+        let written = evidence.segments.iter().map(scene::written).sum();
+        Scene::new(evidence, span, self.options.budget(span).saturating_sub(written))
+    }
+}
+
+/// Whether a probe answers nothing itself, and makes ground for others.
+fn is_ground(probe: &str) -> bool {
+    [preparation::NAME, noise::NAME, old_data::AS_FOUND].contains(&probe)
+}
+
+/// The workloads of a probe are found by its name.
+fn named(probe: &str, workload: Workload) -> Workload {
+    Workload { name: format!("{probe}: {}", workload.name), ..workload }
+}
+
+fn of<'a>(probe: &str, segments: &'a [Segment]) -> Vec<&'a Segment> {
+    let is_own = |segment: &&Segment| {
+        segment.workload.name.strip_prefix(probe).is_some_and(|rest| rest.starts_with(": "))
+    };
+    segments.iter().filter(is_own).collect()
+}
+
+impl Procedure for Xray {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.span.unwrap_or(XrayOptions::SPAN_OF_FOLDER) }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let span = self.options.span_on(&evidence.geometry)?;
+        let mut scene = self.scene(evidence, span);
+        for probe in PROBES {
+            scene.own = of(probe.name(), &evidence.segments);
+            if !self.options.asks(probe.name()) {
+                continue;
+            }
+            if let Some(workload) = probe.next(&scene) {
+                let seed = evidence.plan.seed_of(evidence.segments.len());
+                return Ok(Step::Run(Workload { seed, ..named(probe.name(), workload) }));
+            }
+            scene.learn(probe.find(&scene));
+        }
+        Ok(Step::Enough)
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let mut findings = Findings::default();
+        let Ok(span) = self.options.span_on(&evidence.geometry) else { return findings };
+        let mut scene = self.scene(evidence, span);
+        for probe in PROBES {
+            scene.own = of(probe.name(), &evidence.segments);
+            let (verdicts, pictures) = scene.learn(probe.find(&scene));
+            findings.verdicts.extend(verdicts);
+            findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
+        }
+        let properties: Vec<_> = Key::ALL.into_iter().map(|key| scene.known.property(key)).collect();
+        findings.verdicts.splice(0..0, properties.iter().map(|property| property.verdict()));
+        findings.verdicts.extend(refusals(&evidence.segments));
+        findings
+            .tables
+            .insert("properties".into(), properties.iter().map(|property| row(property.row())).collect());
+        findings
+    }
+}

@@ -1,0 +1,28 @@
+//! What a probe has found.
+
+use likenew_core::verdict::{Series, Verdict};
+
+use super::noise::Noise;
+use super::property::Property;
+
+/// Pictures by name.
+pub(super) type Pictures = Vec<(&'static str, Series)>;
+
+/// What a probe has found: properties, the measured signature as pictures, and what else deserves a sentence.
+#[derive(Default)]
+pub(super) struct Finding {
+    pub(super) properties: Vec<Property>,
+    /// By name.
+    pub(super) pictures: Pictures,
+    /// Beside those of the properties.
+    pub(super) verdicts: Vec<Verdict>,
+    /// How steady the drive answers, where this has found it out.
+    pub(super) noise: Option<Noise>,
+}
+
+impl Finding {
+    /// One property and its signature.
+    pub(super) fn of(property: Property, picture: Option<(&'static str, Series)>) -> Self {
+        Self { properties: vec![property], pictures: picture.into_iter().collect(), ..Self::default() }
+    }
+}

@@ -1,0 +1,184 @@
+//! How much of the map is at hand: single random reads over windows that grow from the start of the addresses.
+//!
+//! A drive without memory for its whole map reads a part of the map first where it is not at hand. Of a window of w bytes a
+//! cache that covers C of them has C/w at hand, so that the mean latency is hit + miss · max(0, 1 − C/w): a line with a
+//! knee over 1/w. What lies at the start could be faster for another reason; then the same addresses stay fast among reads
+//! of all addresses, and nothing is claimed.
+
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, amount};
+use likenew_core::until::Until;
+use likenew_core::verdict::{Line, Series, Shape};
+use likenew_core::workload::Workload;
+use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
+use likenew_stats::summary::{mean, standard_deviation};
+
+use super::finding::Finding;
+use super::probe::Probe;
+use super::property::{Key, Property};
+use super::scene::{Scene, own_name, random_reads};
+use crate::series::axis;
+
+/// The smallest window; a cache that covers less could hardly be used.
+const LEAST: u64 = 1 << 20;
+/// Reads of a window: of which the first half brings the cache to what it holds of it.
+const READS: u32 = 4096;
+/// Windows around twice what the cache seems to cover tell most: so many reads in each of so many.
+const CLOSER_READS: u32 = 16_384;
+const CLOSER: [f64; 3] = [1.4, 1.9, 2.8];
+/// A mean that is known better than this is not known better than the drive repeats it.
+const ERROR_LEAST: f64 = 0.002;
+/// All addresses take as long as the first ones within this share: there is no such cache.
+const SAME: f64 = 0.03;
+/// A fit whose points lie farther off than so many times their errors, squared, is none.
+const MISFIT_MAX: f64 = 20.0;
+/// A knee that is known worse than this is not named.
+const UNSURE_MAX: f64 = 1.3;
+
+/// Reads over growing windows.
+pub(super) struct MapCache;
+
+impl Probe for MapCache {
+    fn name(&self) -> &'static str {
+        "map-cache"
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        if scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash") || scene.span < 4 * LEAST {
+            return None;
+        }
+        let ran = |window: u64| scene.own.iter().any(|segment| window_of(segment) == window);
+        let wanted = |window: u64, reads: u32| (!ran(window)).then(|| reading(scene, window, reads));
+        if let Some(workload) = wanted(scene.span, 2 * READS).or_else(|| wanted(LEAST, READS)) {
+            return Some(workload);
+        }
+        if is_same(scene) != Some(false) {
+            return None;
+        }
+        if let Some(workload) = doublings(scene.span).find_map(|window| wanted(window, READS)) {
+            return Some(workload);
+        }
+        let coarse: Vec<&Segment> =
+            scene.own.iter().copied().filter(|s| s.workload.samples <= 2 * READS).collect();
+        let covered = 1.0 / fitted(&coarse)?.knee;
+        let closer = CLOSER.iter().map(|times| rounded(covered * times));
+        closer.filter(|window| *window < scene.span).find_map(|window| wanted(window, CLOSER_READS))
+    }
+
+    fn find(&self, scene: &Scene<'_>) -> Finding {
+        let Some(is_same) = is_same(scene) else { return Finding::default() };
+        let line = if is_same { None } else { fitted(&scene.own) };
+        Finding::of(property(scene, is_same, line.as_ref()), Some(("reads_by_window", picture(scene, line))))
+    }
+}
+
+/// Windows from twice the smallest, each twice as long as the one before.
+fn doublings(span: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(2 * LEAST), |window| window.checked_mul(2))
+        .take_while(move |window| *window < span)
+}
+
+/// To whole blocks of any drive, by parts that no other window has.
+fn rounded(bytes: f64) -> u64 {
+    (bytes as u64).next_multiple_of(1 << 16)
+}
+
+fn reading(scene: &Scene<'_>, window: u64, reads: u32) -> Workload {
+    let stream = random_reads(0..window, scene.block().max(4096), 1);
+    let until = Until { elapsed: Some(Nanos::from_secs(60)), ..Until::ops(u64::from(reads)) };
+    let workload = Workload::new(format!("window of {window}"), until, vec![stream]);
+    Workload { samples: reads, ..workload }
+}
+
+fn window_of(segment: &Segment) -> u64 {
+    own_name(segment).rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+}
+
+/// Latencies of the second half of its reads.
+fn settled(segment: &Segment) -> Vec<f64> {
+    let half = segment.samples.len() / 2;
+    segment.samples[half..].iter().map(|sample| sample.latency().0 as f64).collect()
+}
+
+fn point(segment: &Segment) -> Option<Point> {
+    let latencies = settled(segment);
+    let (y, spread) = (mean(&latencies).filter(|mean| *mean > 0.0)?, standard_deviation(&latencies)?);
+    let error = (spread / (latencies.len() as f64).sqrt()).hypot(ERROR_LEAST * y);
+    Some(Point { x: 1.0 / window_of(segment) as f64, y, error })
+}
+
+/// Whether reads of all addresses take as long as those of the first ones; `None` as long as that was not measured.
+fn is_same(scene: &Scene<'_>) -> Option<bool> {
+    let of = |window: u64| point(scene.own.iter().find(|segment| window_of(segment) == window)?);
+    let (all, first) = (of(scene.span)?, of(LEAST)?);
+    Some((all.y - first.y).abs() < (SAME * first.y).max(3.0 * all.error.hypot(first.error)))
+}
+
+fn fitted(segments: &[&Segment]) -> Option<BrokenLine> {
+    let points: Vec<Point> = segments.iter().filter_map(|segment| point(segment)).collect();
+    broken_line(&points)
+}
+
+fn property(scene: &Scene<'_>, is_same: bool, line: Option<&BrokenLine>) -> Property {
+    let key = Key::MapCacheBytes;
+    let noise = scene.known.noise().copied().unwrap_or_default();
+    if is_same {
+        let because = "random reads of all addresses take as long as those of a few";
+        return if noise.is_busy() {
+            Property::undecided(key, format!("{because}, on a drive that does not answer steadily"))
+        } else {
+            Property::absent(key, 0.95, because)
+        };
+    }
+    let Some(line) = line else {
+        return Property::undecided(
+            key,
+            "reads of more addresses differ, and do not take longer the more they are",
+        );
+    };
+    let covered = 1.0 / line.knee;
+    // Misses that an interval of χ² knows nothing of: a cache holds whole segments, and other rounds differ.
+    let wider = 1.0 + 0.005 + 2.0 * noise.spread;
+    let interval = (1.0 / line.knee_interval.high / wider, 1.0 / line.knee_interval.low * wider);
+    let told = format!(
+        "reads of few addresses take {}, and those of many up to {} longer, which fits a cache that covers {}",
+        Nanos(line.level as u64),
+        Nanos(line.rise as u64),
+        amount(covered as u64)
+    );
+    let unsure = interval.1 / interval.0;
+    // The line is level over windows that the cache covers, and rises over smaller 1/w.
+    if line.misfit > MISFIT_MAX || unsure > UNSURE_MAX || noise.is_busy() && unsure > 1.15 {
+        return Property::undecided(key, format!("{told}, but not well enough"));
+    }
+    if !reaches_the_start(scene, line, covered) {
+        let because = "the first addresses are read faster, and stay so among reads of all addresses: they lie elsewhere, and say nothing of a cache";
+        return Property::undecided(key, because);
+    }
+    Property::number(key, covered, interval, 0.95, told)
+}
+
+/// Whether the addresses that a cache would cover take as long as all others when all are read.
+fn reaches_the_start(scene: &Scene<'_>, line: &BrokenLine, covered: f64) -> bool {
+    let Some(all) = scene.own.iter().find(|segment| window_of(segment) == scene.span) else { return false };
+    let late = &all.samples[all.samples.len() / 2..];
+    let at_start = late.iter().filter(|sample| (sample.offset as f64) < covered);
+    let at_start: Vec<f64> = at_start.map(|sample| sample.latency().0 as f64).collect();
+    mean(&at_start).is_some_and(|start| {
+        at_start.len() >= 16 && start > line.level + 0.5 * (line.at(1.0 / scene.span as f64) - line.level)
+    })
+}
+
+fn picture(scene: &Scene<'_>, line: Option<BrokenLine>) -> Series {
+    let mut points: Vec<[f64; 2]> =
+        scene.own.iter().filter_map(|segment| Some([window_of(segment) as f64, point(segment)?.y])).collect();
+    points.sort_by(|one, other| one[0].total_cmp(&other[0]));
+    let predicted = line.map(|line| {
+        let at = points.iter().map(|[window, _]| [*window, line.at(1.0 / window)]);
+        Line::new("a cache", at.collect())
+    });
+    let title = "How long does a random read take, by how many addresses are read?";
+    let windows = axis("window", "bytes").logarithmic();
+    Series::new(title, Shape::Line, windows, axis("latency", "ns"))
+        .lines([Some(Line::new("measured", points)), predicted].into_iter().flatten())
+}

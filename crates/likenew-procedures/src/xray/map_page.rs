@@ -1,0 +1,168 @@
+//! The unit of the map: a write that does not fill one costs reading the rest of it. Writes of the unit's length are the longest
+//! for which it matters whether they start at a multiple of their length or in between.
+
+use likenew_core::drive::Kind;
+use likenew_core::io::DataClass;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::units::amount;
+use likenew_core::verdict::{Line, Mark, Series, Shape};
+use likenew_core::workload::Workload;
+
+use super::compared::{Compared, write_in_order};
+use super::finding::Finding;
+use super::probe::Probe;
+use super::property::{Key, Property};
+use super::scene::Scene;
+use super::synced::{synced_times, synced_writes};
+use crate::series::axis;
+
+/// Small, so that maps of whole blocks have room in their logs for all of it.
+const AREA: u64 = 192 << 10;
+const LONGEST: u32 = 64 << 10;
+const WRITES: u32 = 48;
+/// A read before the program shows as this share of the time at least.
+const COSTS: f64 = 0.003;
+/// So many longer writes that are indifferent to their start end the search.
+const INDIFFERENT: usize = 2;
+
+/// Writes aligned and half-shifted blocks, each followed by a flush.
+pub(super) struct MapPageProbe;
+
+impl Probe for MapPageProbe {
+    fn name(&self) -> &'static str {
+        "map-page"
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        if refusal(scene).is_some() {
+            return None;
+        }
+        let Some(step) = scene.own.len().checked_sub(1) else {
+            return Some(write_in_order("write", 0..AREA + u64::from(LONGEST), DataClass::Random));
+        };
+        if is_enough(&pairs(scene)) {
+            return None;
+        }
+        let block = lengths(scene).nth(step / 2)?;
+        let shift = if step.is_multiple_of(2) { 0 } else { u64::from(block / 2) };
+        let name = if shift == 0 { "aligned" } else { "shifted" };
+        let place = Place::Uniform(Region::bytes(shift..AREA + shift));
+        Some(synced_writes(format!("{name} {block}"), block, place, WRITES))
+    }
+
+    fn find(&self, scene: &Scene<'_>) -> Finding {
+        if let Some(property) = refusal(scene) {
+            return Finding::of(property, None);
+        }
+        let pairs = pairs(scene);
+        if pairs.is_empty() {
+            return Finding::default();
+        }
+        let property = judged(&pairs);
+        let picture = picture(&pairs, &property);
+        Finding::of(property, Some(("aligned_and_shifted_writes", picture)))
+    }
+}
+
+/// Why it can not be asked here, if it can not.
+fn refusal(scene: &Scene<'_>) -> Option<Property> {
+    let undecided = |why| Some(Property::undecided(Key::MapPageBytes, why));
+    match scene.known.word(Key::Medium) {
+        Some(medium) if medium != "flash" => undecided("only flash maps pages"),
+        _ if scene.own.is_empty() && !scene.may_write(16 << 20) => undecided("nothing may be written here"),
+        _ if scene.evidence.identity.kind == Kind::Folder
+            && scene.evidence.geometry.boundary.is_some_and(|boundary| boundary < 2 * AREA) =>
+        {
+            undecided("the files are too short")
+        }
+        _ => None,
+    }
+}
+
+/// Lengths that can be shifted by their half.
+fn lengths(scene: &Scene<'_>) -> impl Iterator<Item = u32> + use<> {
+    let shortest = 2 * scene.block();
+    std::iter::successors(Some(shortest), |length| Some(2 * length)).take_while(|length| *length <= LONGEST)
+}
+
+/// Length of the writes, and aligned beside shifted ones.
+fn pairs(scene: &Scene<'_>) -> Vec<(u32, Compared)> {
+    let pair = |length: u32| {
+        let times = |name| scene.ran(&format!("{name} {length}")).map(synced_times);
+        Some((length, Compared::of(&times("aligned")?, &times("shifted")?)?))
+    };
+    lengths(scene).filter_map(pair).collect()
+}
+
+fn costs(compared: &Compared) -> bool {
+    compared.is_less(COSTS)
+}
+
+/// The longest writes for which the start matters have been passed.
+fn is_enough(pairs: &[(u32, Compared)]) -> bool {
+    let last = pairs.iter().rposition(|(_, compared)| costs(compared));
+    last.is_some_and(|last| pairs.len() > last + INDIFFERENT)
+}
+
+fn judged(pairs: &[(u32, Compared)]) -> Property {
+    let Some((length, compared)) = pairs.iter().rfind(|(_, compared)| costs(compared)) else {
+        return Property::undecided(
+            Key::MapPageBytes,
+            "it makes no difference whether writes start at multiples of their length: flushes are answered from the buffer, or nothing is read before it is written",
+        );
+    };
+    let page = f64::from(*length);
+    let told = format!(
+        "writes of {} take {:.1} % longer when they start in between, and longer ones do not",
+        amount(u64::from(*length)),
+        (1.0 / compared.ratio() - 1.0) * 100.0
+    );
+    if !is_enough(pairs) {
+        return Property::undecided(Key::MapPageBytes, format!("{told}, as far as was asked"));
+    }
+    Property::number(Key::MapPageBytes, page, (page, page), 0.97, told)
+}
+
+fn picture(pairs: &[(u32, Compared)], property: &Property) -> Series {
+    let line = |name, of: fn(&Compared) -> f64| {
+        Line::new(name, pairs.iter().map(|(length, compared)| [f64::from(*length), of(compared)]).collect())
+    };
+    let mark = property.number_found().map(|page| Mark { x: page, label: "page of the map".into() });
+    Series::new(
+        "Does it matter where a write starts?",
+        Shape::Line,
+        axis("length of the write", "bytes").logarithmic(),
+        axis("until it is flushed", "ns").logarithmic(),
+    )
+    .lines([
+        line("at multiples of its length", |compared| compared.one),
+        line("half a length behind", |compared| compared.other),
+    ])
+    .marks(mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(length: u32, aligned: f64, shifted: f64) -> (u32, Compared) {
+        let around = |level: f64| -> Vec<f64> { (0..24).map(|index| level + f64::from(index % 5)).collect() };
+        (length, Compared::of(&around(aligned), &around(shifted)).unwrap())
+    }
+
+    #[test]
+    fn the_page_is_the_longest_write_that_minds_its_start() {
+        let pairs = [
+            pair(2048, 1000.0, 1000.0),
+            pair(4096, 1000.0, 1040.0),
+            pair(8192, 900.0, 1000.0),
+            pair(16_384, 950.0, 950.0),
+            pair(32_768, 990.0, 990.0),
+        ];
+        assert!(is_enough(&pairs) && !is_enough(&pairs[..4]));
+        assert_eq!(judged(&pairs).number_found(), Some(8192.0));
+        assert_eq!(judged(&pairs[..4]).number_found(), None, "longer ones may mind, too");
+        assert_eq!(judged(&pairs[..1]).number_found(), None);
+    }
+}

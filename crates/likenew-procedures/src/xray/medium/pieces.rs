@@ -1,0 +1,114 @@
+//! Whether blocks that are overwritten stay where they were: on a disk whose tracks overlap they go to a log elsewhere, and
+//! reading them in order moves the arm there and back for each (Aghayev and Desnoyers, "Skylight: a window on shingled
+//! disk operation", FAST 2015).
+
+use std::ops::Range;
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::verdict::{Line, Series, Shape};
+use likenew_core::workload::{Stream, Workload};
+
+use super::super::scene::Scene;
+use crate::series::axis;
+
+const BEFORE: &str = "in order before";
+const OVERWRITE: &str = "overwrite pieces";
+const AFTER: &str = "in order after";
+/// What is read in order, by reads of so many bytes, and how many blocks of it are overwritten.
+const STRETCH: u64 = 8 << 20;
+const LENGTH: u32 = 64 << 10;
+const PIECES: u64 = 32;
+/// So many times as long as before, and pieces are elsewhere, or in their places.
+const MOVED: f64 = 2.5;
+const STAYED: f64 = 1.4;
+
+/// A stretch read in order before and after some of its blocks were overwritten.
+pub(super) struct Pieces<'a> {
+    before: &'a Segment,
+    after: &'a Segment,
+}
+
+impl<'a> Pieces<'a> {
+    /// What is to be run next to see it, where so much may be written.
+    pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
+        let block = scene.block().max(4096);
+        if scene.span < 2 * STRETCH || !scene.may_write(PIECES * u64::from(block)) {
+            return None;
+        }
+        let region = Region::bytes(stretch(scene.span));
+        let in_order = |name: &str| {
+            let place = Place::Forward(region);
+            let stream = Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random);
+            let workload = Workload::new(name, Until::bytes(STRETCH), vec![stream]);
+            Workload { samples: (STRETCH / u64::from(LENGTH)) as u32, ..workload }
+        };
+        match (scene.ran(BEFORE), scene.ran(OVERWRITE), scene.ran(AFTER)) {
+            (None, ..) => Some(in_order(BEFORE)),
+            (_, None, _) => {
+                let place = Place::Uniform(region);
+                let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+                Some(Workload { flush: true, ..Workload::new(OVERWRITE, Until::ops(PIECES), vec![stream]) })
+            }
+            (.., None) => Some(in_order(AFTER)),
+            _ => None,
+        }
+    }
+
+    /// What was seen, if all of it was run.
+    pub(super) fn seen(scene: &Scene<'a>) -> Option<Self> {
+        let (before, after) = (scene.ran(BEFORE)?, scene.ran(AFTER)?);
+        let seen = Self { before, after };
+        (!before.samples.is_empty() && !after.samples.is_empty() && seen.times().0 > 0.0).then_some(seen)
+    }
+
+    /// Nanoseconds of reading it in order, before and after.
+    fn times(&self) -> (f64, f64) {
+        (self.before.elapsed().0 as f64, self.after.elapsed().0 as f64)
+    }
+
+    /// Whether the pieces are elsewhere now.
+    pub(super) fn moved(&self) -> bool {
+        self.times().1 > MOVED * self.times().0
+    }
+
+    /// Whether they are where they were.
+    pub(super) fn stayed(&self) -> bool {
+        self.times().1 < STAYED * self.times().0
+    }
+
+    /// In words.
+    pub(super) fn because(&self) -> String {
+        let (before, after) = self.times();
+        format!(
+            "reading a stretch in order took {}, and {} after {PIECES} of its blocks were overwritten",
+            Nanos(before as u64),
+            Nanos(after as u64)
+        )
+    }
+
+    /// Latency along the stretch, before and after.
+    pub(super) fn picture(&self) -> Series {
+        let line = |name: &str, segment: &Segment| {
+            let start = segment.samples.iter().map(|sample| sample.offset).min().unwrap_or(0);
+            let point = |sample: &likenew_core::sample::Sample| {
+                [(sample.offset - start) as f64, sample.latency().0 as f64]
+            };
+            Line::new(name, segment.samples.iter().map(point).collect())
+        };
+        let title = "How long does each read take in order, before and after pieces were overwritten?";
+        Series::new(title, Shape::Line, axis("place", "bytes"), axis("latency", "ns").logarithmic())
+            .lines([line("before", self.before), line("after", self.after)])
+    }
+}
+
+/// In the middle, where a log at either end is far.
+fn stretch(span: u64) -> Range<u64> {
+    let start = span / 2 - span / 2 % STRETCH;
+    start..start + STRETCH
+}

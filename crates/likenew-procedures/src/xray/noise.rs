@@ -1,0 +1,200 @@
+//! How steady a drive answers when it is asked the same again and again: what is not the drive's own doing shows here.
+//!
+//! Two kinds of rounds take turns: one place read again and again, which no arm has to be moved for, and a stretch read in
+//! order, which keeps the medium itself busy. What belongs to the drive's nature, such as the spread of a network's
+//! latencies or an arm that goes back to the start, counts for nothing.
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::verdict::{Standing, Verdict};
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::summary::{median, quantile, standard_deviation};
+
+use super::finding::Finding;
+use super::probe::Probe;
+use super::scene::{Scene, latencies, own_name, random_reads};
+
+pub(super) const NAME: &str = "noise";
+const SAME_PLACE: &str = "same place";
+const IN_ORDER: &str = "in order";
+
+/// So many rounds, half of them of each kind.
+const ROUNDS: usize = 8;
+const ROUND: Nanos = Nanos::from_millis(200);
+const IOS_MAX: u32 = 4096;
+/// Read in order by one I/O, and before it begins again.
+const LENGTH: u32 = 256 << 10;
+const STRETCH: u64 = 256 << 20;
+/// An I/O of more than so many medians is an outlier.
+const OUTLIER: f64 = 4.0;
+/// A read of one place that takes more than so many medians has waited for something.
+const WAITED: f64 = 1.5;
+/// What is within so many standard deviations of the drive's own spread is its nature.
+const DEVIATIONS: f64 = 4.0;
+/// A spread between rounds, a share of outliers, and one of reads that had waited, above which a drive is called busy.
+const SPREAD_MAX: f64 = 0.05;
+const OUTLIERS_MAX: f64 = 0.01;
+const WAITED_MAX: f64 = 0.05;
+
+/// How steady a drive answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Noise {
+    /// By how much equal rounds differ beyond what the drive's own spread explains, as a share of their median: one standard
+    /// deviation.
+    pub(super) spread: f64,
+    /// Share of I/Os that took more than four medians, and more than the drive's own spread explains.
+    pub(super) outliers: f64,
+    /// Share of reads of one place that took half as long again as usual, and more than the drive's own spread explains.
+    pub(super) waited: f64,
+    /// The drive's own spread: the standard deviation of the logarithm of the latency of reading one place, as its lower half
+    /// shows it, which nobody else's I/O makes wider.
+    pub(super) own: f64,
+    /// The median latency of reading one place, in nanoseconds.
+    pub(super) usual_ns: f64,
+}
+
+impl Noise {
+    /// Whether something else than the drive decides how long an I/O takes.
+    pub(super) fn is_busy(&self) -> bool {
+        self.spread > SPREAD_MAX || self.outliers > OUTLIERS_MAX || self.waited > WAITED_MAX
+    }
+
+    fn verdict(&self) -> Verdict {
+        let Self { spread, outliers, waited, .. } = self;
+        Verdict::new(
+            "Something disturbs what is measured: the drive is in use, or does not answer steadily.",
+            Standing::Holds,
+        )
+        .because(format!(
+            "equal rounds of reads differ by {:.1} %; {:.2} % of the reads took more than {OUTLIER} times as long as usual, and {:.1} % of those of one place half as long again",
+            spread * 100.0,
+            outliers * 100.0,
+            waited * 100.0
+        ))
+        .caveat("intervals are wider than they had to be, and what does not stand out is undecided: measure again when nobody else uses the drive")
+    }
+}
+
+/// Reads one place again and again, and a stretch in order.
+pub(super) struct NoiseProbe;
+
+impl Probe for NoiseProbe {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        let round = scene.own.len();
+        let (name, stream) = if round.is_multiple_of(2) {
+            let block = scene.block().max(4096);
+            (SAME_PLACE, random_reads(0..u64::from(block), block, 1))
+        } else {
+            let stretch = STRETCH.min(scene.span - scene.span % u64::from(LENGTH));
+            let place = Place::Forward(Region::bytes(0..stretch));
+            (IN_ORDER, Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random))
+        };
+        let until = Until { elapsed: Some(ROUND), ..Until::ops(u64::from(IOS_MAX)) };
+        let workload = Workload::new(format!("{name} {}", round / 2 + 1), until, vec![stream]);
+        (round < ROUNDS).then_some(Workload { samples: IOS_MAX, ..workload })
+    }
+
+    fn find(&self, scene: &Scene<'_>) -> Finding {
+        let Some(noise) = noise(&scene.own) else { return Finding::default() };
+        let verdicts = noise.is_busy().then(|| noise.verdict()).into_iter().collect();
+        Finding { verdicts, noise: Some(noise), ..Finding::default() }
+    }
+}
+
+fn noise(rounds: &[&Segment]) -> Option<Noise> {
+    let of = |kind: &str| -> Vec<Vec<f64>> {
+        let rounds = rounds.iter().filter(|round| own_name(round).starts_with(kind));
+        // The first read of a round may have a way to go that the others have not.
+        let rounds = rounds.map(|round| latencies(round).split_off(1.min(round.samples.len())));
+        rounds.filter(|round| round.len() > 1).collect()
+    };
+    let same = Rounds::of(&of(SAME_PLACE))?;
+    let in_order = Rounds::of(&of(IN_ORDER));
+    let worst = |of: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, of).max(of(&same));
+    Some(Noise {
+        spread: worst(|rounds| rounds.spread),
+        outliers: worst(|rounds| rounds.outliers),
+        waited: same.waited,
+        own: same.own,
+        usual_ns: same.usual_ns,
+    })
+}
+
+/// What equal rounds of one kind show.
+struct Rounds {
+    spread: f64,
+    outliers: f64,
+    waited: f64,
+    own: f64,
+    usual_ns: f64,
+}
+
+impl Rounds {
+    fn of(rounds: &[Vec<f64>]) -> Option<Self> {
+        let medians: Vec<f64> = rounds.iter().filter_map(|round| median(round)).collect();
+        let usual_ns = median(&medians).filter(|usual| *usual > 0.0)?;
+        let spreads: Vec<f64> = rounds.iter().filter_map(|round| lower_spread(round)).collect();
+        let own = median(&spreads).unwrap_or(0.0);
+        // The standard error of a median of n normal values is √(π/2)·σ/√n.
+        let least = rounds.iter().map(Vec::len).min().unwrap_or(1) as f64;
+        let expected = (std::f64::consts::FRAC_PI_2 / least).sqrt() * own;
+        let between = standard_deviation(&medians).unwrap_or(0.0) / usual_ns;
+        let all: Vec<f64> = rounds.concat();
+        let share = |times: f64| {
+            let limit = usual_ns * times.max((DEVIATIONS * own).exp());
+            all.iter().filter(|latency| **latency > limit).count() as f64 / all.len() as f64
+        };
+        let spread = (between * between - expected * expected).max(0.0).sqrt();
+        Some(Self { spread, outliers: share(OUTLIER), waited: share(WAITED), own, usual_ns })
+    }
+}
+
+/// The standard deviation of the logarithms of these as their lower half shows it: the distance from the tenth percentile to
+/// the median, which is 1.2816 standard deviations of a normal distribution.
+pub(super) fn lower_spread(latencies: &[f64]) -> Option<f64> {
+    let (low, middle) = (quantile(latencies, 0.1)?, median(latencies)?);
+    (low > 0.0).then(|| (middle / low).ln() / 1.2816)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Latencies of a log-normal distribution by its quantiles, in an order without meaning.
+    fn log_normal(count: usize, deviation: f64) -> Vec<f64> {
+        // Tukey's lambda of 0.14 is the normal distribution to within a hundredth up to three deviations.
+        let quantile = |p: f64| (p.powf(0.14) - (1.0 - p).powf(0.14)) / 0.1975;
+        let p = |index: usize| ((index * 7919) % count) as f64 / count as f64 + 0.5 / count as f64;
+        (0..count).map(|index| 8e5 * (deviation * quantile(p(index))).exp()).collect()
+    }
+
+    #[test]
+    fn the_tail_of_a_network_is_its_nature() {
+        let rounds: Vec<Vec<f64>> = (0..4).map(|_| log_normal(251, 0.69)).collect();
+        let rounds = Rounds::of(&rounds).expect("there are rounds");
+        assert!((rounds.own - 0.69).abs() < 0.05, "{}", rounds.own);
+        assert_eq!((rounds.outliers, rounds.waited, rounds.spread), (0.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn one_in_ten_that_waits_for_somebody_is_noticed() {
+        let round: Vec<f64> = (0..1000).map(|read| if read % 10 == 3 { 2e5 } else { 1e5 }).collect();
+        let rounds = Rounds::of(&[round.clone(), round]).expect("there are rounds");
+        assert!((rounds.waited - 0.1).abs() < 1e-9 && rounds.outliers == 0.0);
+    }
+
+    #[test]
+    fn a_drive_that_slows_down_is_noticed() {
+        let rounds: Vec<Vec<f64>> = [1e5, 1e5, 2e5, 2e5].iter().map(|latency| vec![*latency; 100]).collect();
+        assert!(Rounds::of(&rounds).expect("there are rounds").spread > 0.3);
+    }
+}

@@ -1,0 +1,199 @@
+//! Whether old data takes longer to read than fresh data: the same addresses read as they were found, and again after
+//! they were written.
+//!
+//! Charge leaks out of flash cells, and pages that are not read right at once are read again (Cai and others, "Data
+//! Retention in MLC NAND Flash Memory", HPCA 2015). What was just written into a block that had been begun long ago reads
+//! like old data, so that only much writing, as of the whole drive, can show that there is no difference.
+
+use std::ops::Range;
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, amount};
+use likenew_core::until::Until;
+use likenew_core::verdict::{Line, Series, Shape};
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::interval::median_interval;
+use likenew_stats::summary::{median, sorted};
+
+use super::finding::Finding;
+use super::ground::written_in_order;
+use super::probe::Probe;
+use super::property::{Key, Property};
+use super::scene::{Scene, latencies, random_reads};
+use crate::series::axis;
+
+pub(super) const AS_FOUND: &str = "as-found";
+const FRESH: &str = "fresh";
+const WRITE: &str = "write";
+/// What is read, by reads as long as pages of maps are.
+const WINDOW: u64 = 4 << 20;
+const LENGTHS: [u32; 3] = [4096, 8192, 16_384];
+const READS: u32 = 192;
+/// Where nothing else writes the addresses they are written so far, at most this share of them all.
+const WRITE_MAX: u64 = 64 << 20;
+const WRITE_SHARE: u64 = 16;
+/// Ratios within this of one are none, and up to the second nothing is claimed.
+const SAME: f64 = 0.03;
+const LONGER: f64 = 0.05;
+/// Medians repeat no better than this.
+const UNSURE: f64 = 0.01;
+
+/// Reads a few addresses as they were found, before anything else is done to them.
+pub(super) struct AsFound;
+
+impl Probe for AsFound {
+    fn name(&self) -> &'static str {
+        AS_FOUND
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        // In a folder everything has just been written.
+        let is_new = written_in_order(scene).is_some();
+        let asks = asks(scene) && (!is_new || !scene.own.is_empty());
+        let length = LENGTHS.get(scene.own.len()).filter(|_| asks)?;
+        Some(reading(window(scene.span), (*length).max(scene.block())))
+    }
+
+    fn find(&self, _scene: &Scene<'_>) -> Finding {
+        Finding::default()
+    }
+}
+
+/// Reads them again after they were written; writes them where nobody else has.
+pub(super) struct OldData;
+
+impl Probe for OldData {
+    fn name(&self) -> &'static str {
+        "old-data"
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        let before = as_found(scene)?;
+        if !asks(scene) || scene.ran(FRESH).is_some() {
+            return None;
+        }
+        let window = window(scene.span);
+        let fresh = |range| Workload { name: FRESH.into(), ..reading(range, length(before)) };
+        if is_rewritten(scene, before, &window) {
+            return Some(fresh(window));
+        }
+        let bytes = WRITE_MAX.min(scene.span / WRITE_SHARE);
+        let written = window.start..window.start + bytes - bytes % WINDOW;
+        if written.is_empty() {
+            return None;
+        }
+        if scene.ran(WRITE).is_some() {
+            return Some(fresh(written.end - WINDOW..written.end));
+        }
+        let place = Place::Forward(Region::bytes(written));
+        let stream = Stream::closed(Mix::Only(Op::Write), 1 << 17, place, 4, DataClass::Random);
+        let workload = Workload { flush: true, ..Workload::new(WRITE, Until::bytes(bytes), vec![stream]) };
+        scene.may_write(bytes).then_some(workload)
+    }
+
+    fn find(&self, scene: &Scene<'_>) -> Finding {
+        let (Some(before), Some(after)) = (as_found(scene), scene.ran(FRESH)) else {
+            return Finding::default();
+        };
+        let all = scene.ran(WRITE).is_none();
+        let property = property(scene, before, after, all);
+        property.map_or_else(Finding::default, |property| {
+            Finding::of(property, Some(("old_and_fresh_reads", picture(before, after))))
+        })
+    }
+}
+
+fn asks(scene: &Scene<'_>) -> bool {
+    scene.known.word(Key::Medium).is_none_or(|medium| medium == "flash")
+}
+
+/// Beyond what a pseudo-SLC cache would take of a fill, and before what is left of it in the end.
+fn window(span: u64) -> Range<u64> {
+    let start = span / 5 * 3;
+    let start = start - start % WINDOW;
+    start..start + WINDOW
+}
+
+fn reading(range: Range<u64>, length: u32) -> Workload {
+    let name = format!("reads of {}", amount(length.into()));
+    let until = Until { elapsed: Some(Nanos::from_secs(20)), ..Until::ops(u64::from(READS)) };
+    Workload { samples: READS, ..Workload::new(name, until, vec![random_reads(range, length, 1)]) }
+}
+
+fn length(segment: &Segment) -> u32 {
+    segment.workload.length_max()
+}
+
+/// What was read as it was found, by reads as long as a page of the map, as far as that is known.
+fn as_found<'a>(scene: &Scene<'a>) -> Option<&'a Segment> {
+    let page = scene.known.number(Key::MapPageBytes).unwrap_or(4096.0);
+    let is_ours = |segment: &&Segment| segment.workload.name.starts_with(AS_FOUND);
+    let far = |segment: &&Segment| (f64::from(length(segment)) / page).ln().abs();
+    let found = scene.evidence.segments.iter().filter(is_ours);
+    found.min_by(|one, other| far(one).total_cmp(&far(other)))
+}
+
+/// Whether these addresses were written in order since.
+fn is_rewritten(scene: &Scene<'_>, before: &Segment, window: &Range<u64>) -> bool {
+    let geometry = &scene.evidence.geometry;
+    let later = scene.evidence.segments.iter().filter(|segment| segment.began >= before.ended);
+    let in_order = later.filter(|segment| {
+        let streams = &segment.workload.streams;
+        streams.len() == 1
+            && streams[0].op == Mix::Only(Op::Write)
+            && matches!(streams[0].place, Place::Forward(_))
+    });
+    let covered = in_order.filter_map(|segment| {
+        let region =
+            segment.workload.streams[0].place.region().resolve(geometry.capacity, geometry.block).ok()?;
+        let end = region.end.min(region.start + super::scene::written(segment));
+        Some(end.min(window.end).saturating_sub(region.start.max(window.start)))
+    });
+    covered.sum::<u64>() >= window.end - window.start
+}
+
+fn property(scene: &Scene<'_>, before: &Segment, after: &Segment, all: bool) -> Option<Property> {
+    let key = Key::OldDataReadRatio;
+    let (old, fresh) = (latencies(before), latencies(after));
+    let (old_ns, fresh_ns) = (median(&old)?, median(&fresh).filter(|median| *median > 0.0)?);
+    let (of_old, of_fresh) = (median_interval(&old, 0.9)?, median_interval(&fresh, 0.9)?);
+    let noise = scene.known.noise().copied().unwrap_or_default();
+    let ratio = old_ns / fresh_ns;
+    let wider = 1.0 + UNSURE + 2.0 * noise.spread;
+    let interval = (of_old.low / of_fresh.high / wider, of_old.high / of_fresh.low * wider);
+    let told = format!(
+        "what was found took {} to read, and {} after it was written",
+        Nanos(old_ns as u64),
+        Nanos(fresh_ns as u64)
+    );
+    let unsure = noise.is_busy() && (interval.1 / interval.0 > 1.25 || ratio < 1.0 + 4.0 * LONGER);
+    Some(if ratio < 1.0 - SAME {
+        Property::undecided(key, format!("{told}: there was nothing old to read"))
+    } else if unsure {
+        Property::undecided(key, format!("{told}, on a drive that does not answer steadily"))
+    } else if ratio > 1.0 + LONGER {
+        Property::number(key, ratio, interval, 0.95, told)
+    } else if ratio < 1.0 + SAME && all {
+        Property::absent(key, 0.95, told)
+    } else {
+        let because = "too little was written to tell: a block that was begun long ago is read as old";
+        Property::undecided(key, format!("{told}; {because}"))
+    })
+}
+
+/// How many reads took at most so long.
+fn picture(before: &Segment, after: &Segment) -> Series {
+    let line = |name: &str, segment: &Segment| {
+        let sorted = sorted(&latencies(segment));
+        let count = sorted.len() as f64;
+        let points = sorted.iter().enumerate().map(|(index, latency)| [*latency, (index + 1) as f64 / count]);
+        Line::new(name, points.collect())
+    };
+    let title = "Which share of reads takes at most how long, as found and fresh?";
+    Series::new(title, Shape::Line, axis("latency", "ns").logarithmic(), axis("share", "1"))
+        .lines([line("as found", before), line("fresh", after)])
+}

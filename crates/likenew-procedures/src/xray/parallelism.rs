@@ -1,0 +1,203 @@
+//! How many dies serve reads at once, and what lies together on one: two readers, of which one stays on a single page and
+//! keeps its die busy, while the other reads all over data that was written in order.
+//!
+//! The second reader waits where it meets the die of the first, and nowhere else: so the places where it is slow are
+//! those of one die. They come back with the period of the stripe over all dies, and are as long as what lies together
+//! on one (after Chen, Lee and Zhang, "Essential roles of exploiting internal parallelism of flash memory based solid
+//! state drives in high-speed data processing", HPCA 2011). A link, a channel or firmware that is the bottleneck makes
+//! the second reader wait everywhere, and shows nothing.
+
+mod conflicts;
+
+use std::ops::Range;
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::verdict::{Line, Series, Shape};
+use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_stats::summary::median;
+
+use super::finding::Finding;
+use super::ground::written_in_order;
+use super::probe::Probe;
+use super::property::{Key, Property};
+use super::scene::{Scene, latencies, random_reads};
+use crate::series::axis;
+use conflicts::{Conflicts, PINNED_DEPTH, Pattern};
+
+/// An area of addresses that is read, the grain of its places, and how many reads of both readers that takes.
+struct Stage {
+    bytes: u64,
+    grain: u64,
+    reads: u32,
+}
+
+/// From the least that has to be written to what the widest stripes need.
+const STAGES: [Stage; 4] = [
+    Stage { bytes: 4 << 20, grain: 4 << 10, reads: 32_768 },
+    Stage { bytes: 16 << 20, grain: 4 << 10, reads: 65_536 },
+    Stage { bytes: 64 << 20, grain: 16 << 10, reads: 65_536 },
+    Stage { bytes: 256 << 20, grain: 64 << 10, reads: 65_536 },
+];
+const ALONE: &str = "alone";
+const DEEP: &str = "32 in flight";
+const ALONE_READS: u32 = 256;
+const DEEP_READS: u64 = 2048;
+/// An area is at most this share of all addresses.
+const SHARE_MAX: u64 = 4;
+
+/// Two readers that meet on one die.
+pub(super) struct Parallelism;
+
+impl Probe for Parallelism {
+    fn name(&self) -> &'static str {
+        "parallelism"
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        if scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash") {
+            return None;
+        }
+        for stage in usable(scene) {
+            if let Some(walk) = scene.ran(&walk_name(stage.bytes)) {
+                match Conflicts::of(walk, alone_ns(scene)).map(|conflicts| conflicts.pattern()) {
+                    Some(Pattern::Everywhere | Pattern::Clear { .. }) => return deep(scene, walk),
+                    _ => continue,
+                }
+            }
+            let name = write_name(stage.bytes);
+            let Some(area) = area(scene, stage.bytes) else {
+                // What is there was not written in order, or who knows how.
+                let start = scene.span / 2 - scene.span / 2 % stage.bytes;
+                let wanted = scene.ran(&name).is_none() && scene.may_write(stage.bytes);
+                return wanted.then(|| writing(name, start..start + stage.bytes));
+            };
+            if scene.ran(ALONE).is_none() {
+                let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(ALONE_READS.into()) };
+                let stream = random_reads(area, scene.block(), 1);
+                return Some(Workload { samples: ALONE_READS, ..Workload::new(ALONE, until, vec![stream]) });
+            }
+            return Some(walking(scene, stage, area));
+        }
+        let last = usable(scene).filter_map(|stage| scene.ran(&walk_name(stage.bytes))).last()?;
+        deep(scene, last)
+    }
+
+    fn find(&self, scene: &Scene<'_>) -> Finding {
+        let alone_ns = alone_ns(scene);
+        let walks = STAGES.iter().filter_map(|stage| scene.ran(&walk_name(stage.bytes)));
+        let seen: Vec<Conflicts> = walks.filter_map(|walk| Conflicts::of(walk, alone_ns)).collect();
+        let is_clear = |conflicts: &&Conflicts| matches!(conflicts.pattern(), Pattern::Clear { .. });
+        let Some(best) = seen.iter().find(is_clear).or(seen.last()) else { return Finding::default() };
+        let busy = scene.known.noise().is_some_and(|noise| noise.is_busy());
+        let [dies, stripe] = properties(&best.pattern(), busy, &at_once(scene, alone_ns));
+        let picture = ("conflicts_by_place", picture(best));
+        Finding { properties: vec![dies, stripe], pictures: vec![picture], ..Finding::default() }
+    }
+}
+
+fn walk_name(bytes: u64) -> String {
+    format!("two readers over {}", likenew_core::units::amount(bytes))
+}
+
+fn write_name(bytes: u64) -> String {
+    format!("write {} in order", likenew_core::units::amount(bytes))
+}
+
+/// A map that is not at hand for all of an area is read from dies, too, which looks like meeting them.
+fn usable(scene: &Scene<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
+    let covered = scene.known.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
+    let most = scene.span / SHARE_MAX;
+    STAGES.iter().filter(move |stage| stage.bytes <= most && stage.bytes as f64 <= covered)
+}
+
+/// Where so much was written in order; beyond the part that a pseudo-SLC cache may hold in other stripes.
+fn area(scene: &Scene<'_>, bytes: u64) -> Option<Range<u64>> {
+    let ground = written_in_order(scene)?;
+    let room = (ground.end - ground.start).checked_sub(bytes)?;
+    let start = ground.start + room / 5 * 3;
+    let start = start - (start - ground.start) % (1 << 20);
+    Some(start..start + bytes)
+}
+
+fn writing(name: String, range: Range<u64>) -> Workload {
+    let bytes = range.end - range.start;
+    let place = Place::Forward(Region::bytes(range));
+    let stream = Stream::closed(Mix::Only(Op::Write), 1 << 17, place, 1, DataClass::Random);
+    Workload { flush: true, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
+}
+
+fn walking(scene: &Scene<'_>, stage: &Stage, area: Range<u64>) -> Workload {
+    let block = scene.block();
+    let pinned = random_reads(area.start..area.start + u64::from(block), block, PINNED_DEPTH);
+    let place = Place::Scattered { region: Region::bytes(area), align: stage.grain.max(block.into()) };
+    let other = Stream { place, pace: Pace::Closed { depth: 1 }, ..pinned.clone() };
+    let until = Until { elapsed: Some(Nanos::from_secs(60)), ..Until::ops(stage.reads.into()) };
+    let workload = Workload::new(walk_name(stage.bytes), until, vec![pinned, other]);
+    Workload { samples: stage.reads, ..workload }
+}
+
+/// How much faster reads are side by side: what is left to say where dies do not show.
+fn deep(scene: &Scene<'_>, walk: &Segment) -> Option<Workload> {
+    let region = walk.workload.streams.get(1)?.place.region();
+    let range = region.resolve(scene.evidence.geometry.capacity, scene.block()).ok()?;
+    let stream = random_reads(range, scene.block(), 32);
+    let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
+    scene.ran(DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
+}
+
+fn alone_ns(scene: &Scene<'_>) -> f64 {
+    scene.ran(ALONE).and_then(|alone| median(&latencies(alone))).unwrap_or(0.0)
+}
+
+fn at_once(scene: &Scene<'_>, alone_ns: f64) -> String {
+    let rate = scene.ran(DEEP).map_or(0.0, Segment::iops);
+    if rate == 0.0 || alone_ns == 0.0 {
+        return String::new();
+    }
+    format!("; 32 in flight are read {:.1} times as fast as one", rate * alone_ns / 1e9)
+}
+
+fn properties(pattern: &Pattern, busy: bool, at_once: &str) -> [Property; 2] {
+    let undecided = |because: String| {
+        [Key::Parallelism, Key::StripeBytes]
+            .map(|key| Property::undecided(key, format!("{because}{at_once}")))
+    };
+    match pattern {
+        Pattern::Nowhere => undecided("a reader never waits for another one that stays on one page".into()),
+        Pattern::Everywhere => undecided(
+            "a reader waits for another one wherever it reads: link or firmware take one command at a time for longer than a die reads, or there is a single die".into(),
+        ),
+        Pattern::Unclear { share } => undecided(format!(
+            "a reader waits for another one that stays on one page at {:.1} % of all places, without a clear period",
+            share * 100.0
+        )),
+        Pattern::Clear { share, dies, dies_interval, stripe, stripe_interval, runs } => {
+            let because = format!(
+                "a reader waits for another one that stays on one page at {:.1} % of all places, in {runs} runs{at_once}",
+                share * 100.0
+            );
+            let confidence = if busy { 0.8 } else { 0.95 };
+            let dies = dies_interval.map_or_else(
+                || Property::undecided(Key::Parallelism, &because),
+                |interval| Property::number(Key::Parallelism, *dies, interval, confidence, &because),
+            );
+            let stripe = stripe_interval.map_or_else(
+                || Property::undecided(Key::StripeBytes, &because),
+                |interval| Property::number(Key::StripeBytes, *stripe, interval, confidence, &because),
+            );
+            [dies, stripe]
+        }
+    }
+}
+
+fn picture(conflicts: &Conflicts) -> Series {
+    let title = "How long does a read take by its place, while another reader stays on one page?";
+    Series::new(title, Shape::Scatter, axis("place", "bytes"), axis("latency", "ns"))
+        .lines([Line::new("reads", conflicts.points())])
+}

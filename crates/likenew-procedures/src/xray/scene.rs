@@ -1,0 +1,95 @@
+//! What a probe sees: the drive, what it has run itself, what others have found, and what may still be spent.
+
+use std::ops::Range;
+
+use likenew_core::drive::Kind;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::procedure::Evidence;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::verdict::Verdict;
+use likenew_core::workload::Stream;
+
+use super::finding::{Finding, Pictures};
+use super::known::Known;
+
+/// What a probe sees.
+pub(super) struct Scene<'a> {
+    pub(super) evidence: &'a Evidence,
+    /// Bytes of address space that are looked at, from 0.
+    pub(super) span: u64,
+    /// Bytes that may still be written.
+    pub(super) left: u64,
+    /// What this probe has run so far, in order.
+    pub(super) own: Vec<&'a Segment>,
+    /// What the probes before it have found.
+    pub(super) known: Known,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(evidence: &'a Evidence, span: u64, left: u64) -> Self {
+        Self { evidence, span, left, own: Vec::new(), known: Known::default() }
+    }
+
+    /// Takes over what the probe has found, and what its workloads have written to find it. Returns what is for the reader alone.
+    pub(super) fn learn(&mut self, finding: Finding) -> (Vec<Verdict>, Pictures) {
+        let Finding { mut properties, pictures, verdicts, noise } = finding;
+        let spent: u64 = self.own.iter().map(|segment| written(segment)).sum();
+        properties.iter_mut().for_each(|property| property.bytes_written = spent);
+        self.known.learn(properties);
+        if let Some(noise) = noise {
+            self.known.hear(noise);
+        }
+        (verdicts, pictures)
+    }
+
+    /// The smallest unit of address, in bytes.
+    pub(super) fn block(&self) -> u32 {
+        self.evidence.geometry.block
+    }
+
+    /// Whether so much may still be written.
+    pub(super) fn may_write(&self, bytes: u64) -> bool {
+        self.evidence.geometry.writable && bytes <= self.left
+    }
+
+    /// Whether all addresses of the drive are looked at, so that filling them fills the drive.
+    pub(super) fn is_whole(&self) -> bool {
+        let kind = self.evidence.identity.kind;
+        let capacity = self.evidence.geometry.capacity;
+        matches!(kind, Kind::Device | Kind::Simulated) && capacity - self.span < capacity / 100
+    }
+
+    /// What this probe has run under this name, without the probe's.
+    pub(super) fn ran(&self, name: &str) -> Option<&'a Segment> {
+        self.own.iter().copied().find(|segment| own_name(segment) == name)
+    }
+
+    /// What all probes have run under this full name, such as `preparation: prepare`.
+    pub(super) fn anyone_ran(&self, full_name: &str) -> Option<&'a Segment> {
+        self.evidence.segments.iter().find(|segment| segment.workload.name == full_name)
+    }
+}
+
+/// The name that the probe gave it.
+pub(super) fn own_name(segment: &Segment) -> &str {
+    segment.workload.name.split_once(": ").map_or("", |(_, name)| name)
+}
+
+/// Bytes written by it.
+pub(super) fn written(segment: &Segment) -> u64 {
+    segment.bytes(Op::Write)
+}
+
+/// Reads of `block` bytes at random within `range`, `depth` of them in flight.
+pub(super) fn random_reads(range: Range<u64>, block: u32, depth: u32) -> Stream {
+    let place = Place::Uniform(Region::bytes(range));
+    Stream::closed(Mix::Only(Op::Read), block, place, depth, DataClass::Random)
+}
+
+/// Latencies of the I/Os that were kept, in nanoseconds, in order of their ends.
+pub(super) fn latencies(segment: &Segment) -> Vec<f64> {
+    segment.samples.iter().map(|sample| sample.latency().0 as f64).collect()
+}

@@ -1,0 +1,250 @@
+//! A bucket of credits: I/Os go fast as long as there are credits, each takes one, and a few flow in each second.
+//!
+//! Random reads as fast as they go, until their rate falls to a lower one that lasts. A bucket that was full held what was
+//! served beyond that rate: the most, over all stretches of the run so far, of I/Os − rate × time. So reads before
+//! this probe count, and rests in which the bucket filled again do not hide anything.
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::verdict::{Line, Series, Shape};
+use likenew_core::workload::{Stream, Workload};
+
+use super::finding::Finding;
+use super::probe::Probe;
+use super::property::{Key, Property};
+use super::scene::{Scene, own_name};
+use crate::series::axis;
+
+const BURST: &str = "burst";
+const REST: &str = "rest";
+const DEPTH: u32 = 64;
+/// Bursts take so long, each half as long again as the one before.
+const FIRST: Nanos = Nanos::from_secs(10);
+const LONGER: f64 = 1.5;
+/// All of them together take this long at most, and read so often: a bucket of half an hour is found.
+const TIME_MAX: Nanos = Nanos::from_secs(45 * 60);
+const READS_MAX: u64 = 6_500_000;
+/// After the first burst the drive rests: a bucket that was empty to begin with has something in it then.
+const REST_SPAN: Nanos = Nanos::from_secs(60);
+/// A rate below this share of the highest is another one, and one whose halves differ by less is level.
+const LOWER: f64 = 0.9;
+const LEVEL: f64 = 0.03;
+/// How well a level rate is known, as a share of it; and I/Os that may be on their way at either end.
+const RATE_UNSURE: f64 = 0.003;
+const ON_THEIR_WAY: f64 = 2.0 * DEPTH as f64;
+
+/// Reads until the credits are spent.
+pub(super) struct TokenBucket;
+
+impl Probe for TokenBucket {
+    fn name(&self) -> &'static str {
+        "token-bucket"
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        if !asks(scene) || Bursts::of(scene).knee().is_some() {
+            return None;
+        }
+        let bursts = Bursts::of(scene);
+        let (reads, spent) = (bursts.reads(), bursts.spent());
+        if bursts.all.len() == 1 && scene.ran(REST).is_none() {
+            return Some(Workload { name: REST.into(), ..Workload::rest(REST_SPAN) });
+        }
+        if spent >= TIME_MAX || reads >= READS_MAX || bursts.was_empty().is_some() {
+            return None;
+        }
+        let span = FIRST.0 as f64 * LONGER.powi(bursts.all.len() as i32);
+        let elapsed = Nanos(span as u64).min(TIME_MAX - spent);
+        let until = Until { elapsed: Some(elapsed), ..Until::ops(READS_MAX - reads) };
+        // As short as they can be: a limit of bytes a second must not be met first.
+        let place = Place::Uniform(Region::bytes(0..scene.span));
+        let stream = Stream::closed(Mix::Only(Op::Read), scene.block(), place, DEPTH, DataClass::Random);
+        Some(Workload::new(format!("{BURST} {}", bursts.all.len() + 1), until, vec![stream]))
+    }
+
+    fn find(&self, scene: &Scene<'_>) -> Finding {
+        let bursts = Bursts::of(scene);
+        if bursts.all.is_empty() || bursts.all.iter().all(|burst| burst.total().ios == 0) {
+            return Finding::default();
+        }
+        Finding::of(bursts.property(scene), Some(("reads_over_time", bursts.picture(scene))))
+    }
+}
+
+/// Media of one's own have none.
+fn asks(scene: &Scene<'_>) -> bool {
+    scene.known.word(Key::Medium).is_none_or(|medium| medium == "virtual")
+}
+
+struct Bursts<'a> {
+    all: Vec<&'a Segment>,
+}
+
+/// A rate in I/Os a second.
+fn rate(ios: u64, span: Nanos) -> f64 {
+    if span == Nanos::ZERO { 0.0 } else { ios as f64 / span.as_secs_f64() }
+}
+
+/// Rates of the first and of the second half of a burst.
+fn halves(burst: &Segment) -> (f64, f64) {
+    let (middle, elapsed) = (burst.elapsed().0 / 2, burst.elapsed());
+    let width = burst.seconds.width;
+    let cells = (middle / width) as usize;
+    if cells == 0 {
+        let whole = rate(burst.total().ios, elapsed);
+        return (whole, whole);
+    }
+    let split = Nanos(cells as u64 * width);
+    let first: u64 = burst.seconds.cells.iter().take(cells).map(|cell| cell.ios).sum();
+    (rate(first, split), rate(burst.total().ios - first, elapsed - split))
+}
+
+impl<'a> Bursts<'a> {
+    fn of(scene: &Scene<'a>) -> Self {
+        let own = scene.own.iter().copied();
+        Self { all: own.filter(|segment| own_name(segment).starts_with(BURST)).collect() }
+    }
+
+    fn reads(&self) -> u64 {
+        self.all.iter().map(|burst| burst.total().ios).sum()
+    }
+
+    fn spent(&self) -> Nanos {
+        Nanos(self.all.iter().map(|burst| burst.elapsed().0).sum())
+    }
+
+    fn highest(&self) -> f64 {
+        self.all.iter().flat_map(|burst| [halves(burst).0, halves(burst).1]).fold(0.0, f64::max)
+    }
+
+    /// The rate that it has fallen to for good: that of a last burst which is level and lower than the highest.
+    fn knee(&self) -> Option<f64> {
+        let (first, second) = halves(self.all.last()?);
+        let is_level = (first - second).abs() < LEVEL * second;
+        (is_level && second > 0.0 && second < LOWER * self.highest()).then_some(second)
+    }
+
+    /// The rate of a first burst that was level, while the one after a rest began faster: the bucket was empty.
+    fn was_empty(&self) -> Option<f64> {
+        let [first, second, ..] = self.all.as_slice() else { return None };
+        let (start, level) = halves(first);
+        let is_level = (start - level).abs() < LEVEL * level;
+        let after_rest = halves(second).0;
+        (is_level && level < LOWER * after_rest).then_some(level)
+    }
+
+    fn property(&self, scene: &Scene<'_>) -> Property {
+        let key = Key::TokenBucketIos;
+        let highest = self.highest();
+        let said = |rate: f64| format!("{rate:.0} reads a second");
+        if let Some(level) = self.was_empty() {
+            let because = format!(
+                "reads went at {} from the beginning, and faster after a rest: there is a bucket of credits, and it was empty to begin with",
+                said(level)
+            );
+            return Property::undecided(key, because);
+        }
+        let busy = scene.known.noise().is_some_and(|noise| noise.is_busy());
+        match self.knee() {
+            Some(level) if busy && level > 0.5 * highest => Property::undecided(
+                key,
+                format!(
+                    "reads fell from {} to {}, on a drive that does not answer steadily",
+                    said(highest),
+                    said(level)
+                ),
+            ),
+            Some(level) => {
+                let (credits, span) = excess(&scene.evidence.segments, level);
+                let unsure = ON_THEIR_WAY + RATE_UNSURE * level * span.as_secs_f64();
+                let interval = (credits - unsure, credits + unsure);
+                let because = format!(
+                    "reads went at {} until {credits:.0} had been served beyond the {} that lasted",
+                    said(highest),
+                    said(level)
+                );
+                Property::number(key, credits, interval, 0.95, because)
+            }
+            None if !self.is_level() => Property::undecided(
+                key,
+                format!("reads at up to {} had not settled after {}", said(highest), self.spent()),
+            ),
+            None => Property::absent(
+                key,
+                0.9,
+                format!(
+                    "{} reads in {} went at {highest:.0} a second from first to last",
+                    self.reads(),
+                    self.spent()
+                ),
+            ),
+        }
+    }
+
+    fn is_level(&self) -> bool {
+        let least = self.all.iter().map(|burst| halves(burst).1).fold(f64::INFINITY, f64::min);
+        least >= LOWER * self.highest()
+    }
+
+    fn picture(&self, scene: &Scene<'_>) -> Series {
+        let origin = self.all.first().map_or(Nanos::ZERO, |burst| burst.began);
+        let points = self.all.iter().flat_map(|burst| {
+            let (start, width) = (burst.began.since(origin).0, burst.seconds.width);
+            let whole = (burst.elapsed().0 / width) as usize;
+            let cells = burst.seconds.cells.iter().take(whole).enumerate();
+            cells.map(move |(index, cell)| {
+                let end = start + (index as u64 + 1) * width;
+                [end as f64, cell.ios as f64 * 1e9 / width as f64]
+            })
+        });
+        let mut lines = vec![Line::new("measured", points.collect())];
+        if let Some(level) = self.knee() {
+            let (credits, _) = excess(&scene.evidence.segments, level);
+            // Twice the end of the burst is a step.
+            let end = origin.0 as f64 + credits / (self.highest() - level) * 1e9 - origin.0 as f64;
+            let last = self.all.last().map_or(0, |burst| burst.ended.since(origin).0) as f64;
+            let high = self.highest();
+            lines.push(Line::new("a bucket", vec![[0.0, high], [end, high], [end, level], [last, level]]));
+        }
+        Series::new(
+            "How fast are random reads over time?",
+            Shape::Line,
+            axis("time", "ns"),
+            axis("reads", "1/s"),
+        )
+        .lines(lines)
+    }
+}
+
+/// The most that was served beyond a rate within any stretch of the run, and how long that stretch was.
+fn excess(segments: &[Segment], level: f64) -> (f64, Nanos) {
+    let mut best = (0.0, Nanos::ZERO);
+    // What is served beyond the rate since the bucket was last full, and when that was.
+    let (mut sum, mut span) = (0.0, 0u64);
+    let mut last: Option<Nanos> = None;
+    for segment in segments {
+        let pause = last.map_or(0, |last| segment.began.since(last).0);
+        let width = segment.seconds.width;
+        let elapsed = segment.elapsed().0;
+        let cells = elapsed.div_ceil(width).max(1);
+        for index in 0..cells {
+            let ios = segment.seconds.cells.get(index as usize).map_or(0, |cell| cell.ios);
+            let cell = width.min(elapsed - (index * width).min(elapsed));
+            let time = cell + if index == 0 { pause } else { 0 };
+            (sum, span) = (sum + ios as f64 - level * time as f64 / 1e9, span + time);
+            if sum <= 0.0 {
+                (sum, span) = (0.0, 0);
+            }
+            if sum > best.0 {
+                best = (sum, Nanos(span));
+            }
+        }
+        last = Some(segment.ended);
+    }
+    best
+}

@@ -1,0 +1,163 @@
+//! What becomes of trimmed addresses, by how long they take to read: what a drive has forgotten needs no flash.
+
+use likenew_core::drive::Kind;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::verdict::{Line, Series, Shape};
+use likenew_core::workload::{Stream, Workload};
+
+use super::compared::{Compared, reads_of_both, write_in_order};
+use super::finding::Finding;
+use super::probe::Probe;
+use super::property::{Key, Property};
+use super::scene::{Scene, own_name};
+use crate::series::axis;
+
+/// What is trimmed, and beside it what is kept to compare with.
+const AREA: u64 = 1 << 20;
+const READS: u32 = 64;
+const READ: u32 = 4096;
+/// After rests of so many seconds it is read again, as long as nothing has become of it.
+const RESTS_S: [u64; 3] = [1, 6, 30];
+/// Reads that need no flash are faster by this share at least, and the same by this share at most.
+const FASTER: f64 = 0.03;
+const SAME: f64 = 0.015;
+
+/// Writes two areas, trims one, and reads both: at once and after rests.
+pub(super) struct TrimProbe;
+
+impl Probe for TrimProbe {
+    fn name(&self) -> &'static str {
+        "trim"
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        if refusal(scene).is_some() {
+            return None;
+        }
+        let reads = |name: &str| reads_of_both(name, [0..AREA, AREA..2 * AREA], READ, READS);
+        let steps = scene.own.len();
+        match steps {
+            0 => Some(write_in_order("write", 0..2 * AREA, DataClass::Random)),
+            1 => Some(reads("reads before")),
+            2 => {
+                let place = Place::Forward(Region::bytes(0..AREA));
+                let trim = Stream::closed(Mix::Only(Op::Trim), AREA as u32, place, 1, DataClass::Random);
+                Some(Workload::new("trim", Until::ops(1), vec![trim]))
+            }
+            3 => Some(reads("reads after no rest")),
+            _ if stages(scene).iter().any(|(_, compared)| compared.is_less(FASTER)) => None,
+            _ => {
+                let rest = *RESTS_S.get((steps - 4) / 2)?;
+                let is_rested = steps % 2 == 1;
+                Some(match is_rested {
+                    true => reads(&format!("reads after {rest} s")),
+                    false => {
+                        Workload { name: format!("rest {rest} s"), ..Workload::rest(Nanos::from_secs(rest)) }
+                    }
+                })
+            }
+        }
+    }
+
+    fn find(&self, scene: &Scene<'_>) -> Finding {
+        if let Some(property) = refusal(scene) {
+            return Finding::of(property, None);
+        }
+        let Some(before) = scene.ran("reads before").and_then(Compared::in_segment) else {
+            return Finding::default();
+        };
+        let stages = stages(scene);
+        Finding::of(judged(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
+    }
+}
+
+/// Why it can not be asked here, if it can not.
+fn refusal(scene: &Scene<'_>) -> Option<Property> {
+    let evidence = scene.evidence;
+    let undecided = |why| Some(Property::undecided(Key::Trim, why));
+    match scene.known.word(Key::Medium) {
+        _ if !evidence.geometry.trims => {
+            Some(Property::absent(Key::Trim, 0.99, "it, or what lies before it, announces none"))
+        }
+        Some("virtual") => undecided("how long a network volume takes says nothing of what is written"),
+        Some("disk") => undecided("a disk reads trimmed addresses as long as any others"),
+        _ if evidence.identity.kind == Kind::Folder => {
+            undecided("what is deleted in a folder is answered by the file system: ask the device")
+        }
+        _ if !scene.may_write(2 * AREA) && scene.own.is_empty() => {
+            undecided("nothing may be written here that could be trimmed")
+        }
+        _ => None,
+    }
+}
+
+/// The reads after the TRIM: seconds of rest before them, and trimmed beside kept addresses.
+fn stages(scene: &Scene<'_>) -> Vec<(u64, Compared)> {
+    let mut rested = 0;
+    let stage = |segment: &&Segment| {
+        let after = own_name(segment).strip_prefix("reads after ")?;
+        rested += after.strip_suffix(" s").and_then(|rest| rest.parse().ok()).unwrap_or(0);
+        Compared::in_segment(segment).map(|compared| (rested, compared))
+    };
+    scene.own.iter().filter_map(stage).collect()
+}
+
+fn judged(before: &Compared, stages: &[(u64, Compared)]) -> Property {
+    let us = |ns: f64| Nanos(ns as u64);
+    if !before.is_same(SAME) {
+        let (one, other) = (us(before.one), us(before.other));
+        return Property::undecided(
+            Key::Trim,
+            format!("two areas written alike took {one} and {other} to read before either was trimmed"),
+        );
+    }
+    let forgotten = stages.iter().find(|(_, compared)| compared.is_less(FASTER));
+    if let Some((rested, Compared { one, other, .. })) = forgotten {
+        let told =
+            format!("trimmed addresses are read in {}, kept ones beside them in {}", us(*one), us(*other));
+        return match rested {
+            0 => Property::word(Key::Trim, "immediate", 0.99, format!("{told}, at once")),
+            rested => Property::word(
+                Key::Trim,
+                "idle",
+                0.99,
+                format!("{told}, after {rested} s of rest and not before"),
+            ),
+        };
+    }
+    match stages.last() {
+        Some((rested, compared)) if compared.is_same(SAME) && *rested >= RESTS_S.iter().sum() => {
+            let (one, other) = (us(compared.one), us(compared.other));
+            Property::word(
+                Key::Trim,
+                "ignored",
+                0.98,
+                format!("even after {rested} s of rest trimmed addresses take {one} to read, and kept ones {other}"),
+            )
+            .caveat("a drive that reads its flash for what it has forgotten would look the same")
+        }
+        _ => Property::undecided(Key::Trim, "trimmed and kept addresses take about the same to read"),
+    }
+}
+
+fn picture(before: &Compared, stages: &[(u64, Compared)]) -> Series {
+    let all = || std::iter::once(before).chain(stages.iter().map(|(_, compared)| compared));
+    let line = |name, of: fn(&Compared) -> f64| {
+        Line::new(name, all().enumerate().map(|(index, compared)| [index as f64, of(compared)]).collect())
+    };
+    let rests = stages.iter().map(|(rested, _)| format!("after {rested} s"));
+    Series::new(
+        "How long do trimmed addresses take to read?",
+        Shape::Bars,
+        axis("before the TRIM, and so long after it", ""),
+        axis("latency", "ns"),
+    )
+    .categories(std::iter::once("before".to_owned()).chain(rests))
+    .lines([line("trimmed", |compared| compared.one), line("kept", |compared| compared.other)])
+}

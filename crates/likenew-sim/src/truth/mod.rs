@@ -1,0 +1,200 @@
+//! What whoever measures a simulated drive from outside should find inside: one value for each property of an X-ray, derived from
+//! the drive's parameters by what its layers do with them, never from a measurement.
+
+mod flash;
+mod slc_cache;
+
+use crate::disk::disk_parameters::DiskParameters;
+use crate::model::{Mechanism, Model};
+use crate::spec::Spec;
+use crate::state::State;
+use crate::volume::volume_parameters::VolumeParameters;
+
+/// What one property of a drive is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Inside {
+    /// This word.
+    Word(&'static str),
+    /// This number, in the property's unit.
+    Number(f64),
+    /// It is there and nothing outside shows it for certain: who finds nothing is right, and who finds a number between these
+    /// is, too.
+    Hidden {
+        /// From here.
+        low: f64,
+        /// To here.
+        high: f64,
+    },
+    /// It is there, and nothing outside shows it for certain.
+    HiddenWord(&'static str),
+    /// There is none, or it does not apply to such a drive.
+    Absent,
+}
+
+impl Inside {
+    /// A number, hidden unless it shows.
+    fn number(number: f64, shows: bool) -> Self {
+        if shows { Self::Number(number) } else { Self::Hidden { low: number, high: number } }
+    }
+}
+
+/// What is inside a drive. Every field is one row of an X-ray, in the order of its table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Truth {
+    /// `disk`, `shingled disk`, `flash` or `virtual`.
+    pub medium: Inside,
+    /// `page` (compressing or not), `hybrid` (BAST, FAST) or `block`; flash only.
+    pub mapping: Inside,
+    /// Bytes of a page of the map: a shorter write costs reading the rest of it.
+    pub map_page_bytes: Inside,
+    /// Bytes from the host, written in order, between two erasures of a die. Dies of a page map take program units in turn, so
+    /// they come to the ends of their blocks together: a block's data pages on every die. Of a map of whole blocks: the
+    /// cluster, which is one block on each of its dies.
+    pub erase_unit_bytes: Inside,
+    /// Bytes that are taken at the link's speed before the medium has to keep up: the whole pages of a write buffer, the write
+    /// cache of a disk. Hidden where the flash programs nine tenths of what the link moves, so that the buffer never fills.
+    pub write_buffer_bytes: Inside,
+    /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. Static blocks first, then as many dynamic ones
+    /// as fit the share of what is promised to nobody, on each die (see the simulator's documentation), and what the write buffer
+    /// holds when they are full. Hidden on a used drive that nothing empties (dynamic cache and no TRIM).
+    pub slc_cache_bytes: Inside,
+    /// Bytes a second right after that: straight to native cells, or as fast as folding makes room.
+    pub slc_speed_after_bytes_per_s: Inside,
+    /// Nanoseconds of rest after which half of it is back: idle time until folding begins, and half of the blocks of each die
+    /// folded; of a dynamic cache more than half, as what is folded takes native room.
+    pub slc_recovery_ns: Inside,
+    /// Dies, or gangs, that read at the same time. Hidden where the drive takes too few commands at once, or where link, channels
+    /// or firmware let fewer be busy; then from those to all of them.
+    pub parallelism: Inside,
+    /// Bytes that follow one another on one die when written in order: a program unit; a page of maps of whole blocks. With
+    /// a pseudo-SLC cache of rows shorter than a native unit, either of the two.
+    pub stripe_bytes: Inside,
+    /// (T − U)/U × 100 of page maps. T: all pages that can hold the host's data natively, without static SLC blocks
+    /// and parity, the reserve and open blocks included.
+    pub over_provisioning_percent: Inside,
+    /// `yes` or `no`.
+    pub compression: Inside,
+    /// `immediate`, `idle` or `ignored`; absent where the target announces none.
+    pub trim: Inside,
+    /// Nanoseconds of rest after which the drive begins to make room: collects beyond its reserve, folds its SLC cache, merges its
+    /// log blocks, cleans its bands.
+    pub idle_collection_ns: Inside,
+    /// Time of reading a page (4 KiB at least) of the oldest data alone, over that of reading one that was just written.
+    pub old_data_read_ratio: Inside,
+    /// Credits of a full bucket. Hidden where it was empty to begin with.
+    pub token_bucket_ios: Inside,
+    /// Bytes of addresses whose part of the map is at hand.
+    pub map_cache_bytes: Inside,
+}
+
+impl Truth {
+    /// Of a drive that nothing is known of yet.
+    const NOTHING: Self = Self {
+        medium: Inside::Absent,
+        mapping: Inside::Absent,
+        map_page_bytes: Inside::Absent,
+        erase_unit_bytes: Inside::Absent,
+        write_buffer_bytes: Inside::Absent,
+        slc_cache_bytes: Inside::Absent,
+        slc_speed_after_bytes_per_s: Inside::Absent,
+        slc_recovery_ns: Inside::Absent,
+        parallelism: Inside::Absent,
+        stripe_bytes: Inside::Absent,
+        over_provisioning_percent: Inside::Absent,
+        compression: Inside::HiddenWord("no"),
+        trim: Inside::Absent,
+        idle_collection_ns: Inside::Absent,
+        old_data_read_ratio: Inside::Absent,
+        token_bucket_ios: Inside::Absent,
+        map_cache_bytes: Inside::Absent,
+    };
+
+    /// What is inside the drive that a spec asks for.
+    pub fn of(spec: &Spec, model: &Model) -> Self {
+        match &model.mechanism {
+            Mechanism::Flash(flash) => flash::truth(spec, flash, model.faults.as_ref()),
+            Mechanism::Disk(disk) => of_disk(spec, disk),
+            Mechanism::Volume(volume) => of_volume(spec, volume),
+        }
+    }
+
+    /// The keys of the properties, in the order of an X-ray's table.
+    pub const KEYS: [&str; 17] = [
+        "medium",
+        "mapping",
+        "map_page_bytes",
+        "erase_unit_bytes",
+        "write_buffer_bytes",
+        "slc_cache_bytes",
+        "slc_speed_after_bytes_per_s",
+        "slc_recovery_ns",
+        "parallelism",
+        "stripe_bytes",
+        "over_provisioning_percent",
+        "compression",
+        "trim",
+        "idle_collection_ns",
+        "old_data_read_ratio",
+        "token_bucket_ios",
+        "map_cache_bytes",
+    ];
+
+    /// Key, unit (empty of words) and what it is, in the order of an X-ray's table.
+    pub fn rows(&self) -> [(&'static str, &'static str, Inside); 17] {
+        let values = [
+            ("", self.medium),
+            ("", self.mapping),
+            ("bytes", self.map_page_bytes),
+            ("bytes", self.erase_unit_bytes),
+            ("bytes", self.write_buffer_bytes),
+            ("bytes", self.slc_cache_bytes),
+            ("bytes/s", self.slc_speed_after_bytes_per_s),
+            ("ns", self.slc_recovery_ns),
+            ("1", self.parallelism),
+            ("bytes", self.stripe_bytes),
+            ("%", self.over_provisioning_percent),
+            ("", self.compression),
+            ("", self.trim),
+            ("ns", self.idle_collection_ns),
+            ("1", self.old_data_read_ratio),
+            ("1", self.token_bucket_ios),
+            ("bytes", self.map_cache_bytes),
+        ];
+        std::array::from_fn(|index| (Self::KEYS[index], values[index].0, values[index].1))
+    }
+}
+
+/// A disk has one arm, moves whole tracks and forgets nothing; a shingled one cleans when it rests.
+fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
+    let cached = if spec.cache == Some(false) { 0 } else { disk.write_cache_bytes };
+    Truth {
+        medium: Inside::Word(if disk.shingles.is_some() { "shingled disk" } else { "disk" }),
+        write_buffer_bytes: if cached == 0 { Inside::Absent } else { Inside::Number(cached as f64) },
+        idle_collection_ns: disk
+            .shingles
+            .map_or(Inside::Absent, |shingles| Inside::Number(shingles.idle_after.0 as f64)),
+        parallelism: Inside::Hidden { low: 1.0, high: 1.0 },
+        ..Truth::NOTHING
+    }
+}
+
+/// A volume limits what it lets in, and has nothing else to show.
+fn of_volume(spec: &Spec, volume: &VolumeParameters) -> Truth {
+    let credits = volume.credits;
+    let bursts = credits.burst_iops > credits.baseline_iops && credits.credits_max > 0;
+    Truth {
+        medium: Inside::Word("virtual"),
+        // Reads of what was told to be free take as long as all others.
+        trim: if spec.trim.unwrap_or(volume.trims) {
+            Inside::HiddenWord("immediate")
+        } else {
+            Inside::Absent
+        },
+        token_bucket_ios: match bursts {
+            true => Inside::number(credits.credits_max as f64, spec.state == State::New),
+            false => Inside::Absent,
+        },
+        parallelism: Inside::Hidden { low: 1.0, high: f64::from(volume.link.command_slots) },
+        ..Truth::NOTHING
+    }
+}

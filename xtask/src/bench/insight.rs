@@ -1,0 +1,91 @@
+//! How well an X-ray sees: over drives that are drawn, whose insides are known, each answer against the truth.
+
+mod answer;
+mod case;
+mod confusion;
+mod mark;
+mod report;
+mod score;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::Context as _;
+use clap::Args;
+use likenew_sim::drawn::{Family, drawn};
+
+use case::{Case, Query};
+
+/// Which drives, and what of them.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Options {
+    /// Drives that are drawn
+    #[arg(long, default_value_t = 200)]
+    drives: u64,
+    /// Seed of the first of them
+    #[arg(long, default_value_t = 1)]
+    first: u64,
+    /// One drive: truth beside answer, and why
+    #[arg(long, value_name = "SEED")]
+    drive: Option<u64>,
+    /// Drives of this family only, such as "page map" or "FAST"
+    #[arg(long)]
+    family: Option<String>,
+    /// Probes to ask; all of them without this
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Threads, each with a drive of its own
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
+/// Prints how well an X-ray sees.
+///
+/// # Errors
+/// There is no such family, or a drive can not be made.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let query = Query { only: options.only.clone(), noise: None };
+    if let Some(seed) = options.drive {
+        print!("{}", report::one(&Case::run(seed, &query)?));
+        return Ok(());
+    }
+    let seeds = seeds(options)?;
+    let cases = run_all(&seeds, &query, options.threads)?;
+    print!("{}", report::all(&cases));
+    Ok(())
+}
+
+/// The seeds of the drives that are meant.
+fn seeds(options: &Options) -> anyhow::Result<Vec<u64>> {
+    let family = options.family.as_ref().map(|name| {
+        let names = || Family::ALL.map(Family::name).join(", ");
+        let family = Family::ALL.into_iter().find(|family| family.name().eq_ignore_ascii_case(name));
+        family.with_context(|| format!("there is no family \"{name}\"; there are {}", names()))
+    });
+    let family = family.transpose()?;
+    let seeds = options.first..options.first + options.drives;
+    Ok(seeds.filter(|seed| family.is_none_or(|family| drawn(*seed).family == family)).collect())
+}
+
+/// X-rays of these drives, in the order of their seeds.
+fn run_all(seeds: &[u64], query: &Query, threads: usize) -> anyhow::Result<Vec<Case>> {
+    let (next, cases) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let work = || -> anyhow::Result<()> {
+        while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+            let case = Case::run(*seed, query)?;
+            let mut cases = cases.lock().expect("nobody panics with it");
+            cases.push(case);
+            if cases.len().is_multiple_of(20) {
+                eprintln!("  {} of {} drives", cases.len(), seeds.len());
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a panic is caught in its case"))
+    })?;
+    let mut cases = cases.into_inner().expect("nobody panics with it");
+    cases.sort_by_key(|case| case.seed);
+    Ok(cases)
+}

@@ -1,0 +1,66 @@
+//! What an X-ray says of one property.
+
+use anyhow::{Context as _, bail};
+use likenew_core::verdict::Findings;
+use serde::Deserialize;
+
+/// A row of the table `properties`.
+#[derive(Clone, Debug, Deserialize)]
+struct Row {
+    property: String,
+    state: String,
+    word: Option<String>,
+    value: Option<f64>,
+    value_low: Option<f64>,
+    value_high: Option<f64>,
+    confidence: Option<f64>,
+    bytes_written: u64,
+}
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Said {
+    /// It is this word.
+    Word(String),
+    /// It is this number, with the ends of a 90 % interval.
+    Number { value: f64, low: f64, high: f64 },
+    /// It is not there.
+    Absent,
+    /// Nothing.
+    Undecided,
+}
+
+/// What is said of a property, and how sure.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Answer {
+    pub(super) property: String,
+    pub(super) said: Said,
+    /// 0 where nothing is said.
+    pub(super) confidence: f64,
+    pub(super) bytes_written: u64,
+}
+
+/// All answers of an X-ray.
+///
+/// # Errors
+/// It has no table of properties, or one in another form.
+pub(super) fn answers(findings: &Findings) -> anyhow::Result<Vec<Answer>> {
+    let table = findings.tables.get("properties").context("the X-ray has no table of properties")?;
+    table.iter().map(|row| answer(serde_json::from_value(row.clone().into())?)).collect()
+}
+
+fn answer(row: Row) -> anyhow::Result<Answer> {
+    let Row { property, state, word, value, value_low, value_high, confidence, bytes_written } = row;
+    let said = match (state.as_str(), word, value) {
+        ("found", Some(word), None) => Said::Word(word),
+        ("found", None, Some(value)) => Said::Number {
+            value,
+            low: value_low.with_context(|| format!("{property} has a number without an interval"))?,
+            high: value_high.with_context(|| format!("{property} has a number without an interval"))?,
+        },
+        ("absent", None, None) => Said::Absent,
+        ("undecided", None, None) => Said::Undecided,
+        other => bail!("{property} is {other:?}, which is no answer"),
+    };
+    Ok(Answer { property, said, confidence: confidence.unwrap_or(0.0), bytes_written })
+}

@@ -1,0 +1,48 @@
+//! Which word was said where another would have been right.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use likenew_sim::truth::Inside;
+
+use super::answer::Said;
+use super::case::Row;
+
+/// The matrix of a property that is a word: truths down, answers across.
+pub(super) fn matrix<'a>(property: &str, rows: impl IntoIterator<Item = &'a Row>) -> String {
+    let mut counts: BTreeMap<(String, String), u32> = BTreeMap::new();
+    for row in rows {
+        let truth = match row.inside {
+            Inside::Word(word) => word,
+            Inside::HiddenWord(_) | Inside::Hidden { .. } => "(hidden)",
+            Inside::Number(_) | Inside::Absent => "(none)",
+        };
+        let said = match &row.answer.said {
+            Said::Word(word) => word.as_str(),
+            Said::Number { .. } => "(a number)",
+            Said::Absent => "absent",
+            Said::Undecided => "undecided",
+        };
+        *counts.entry((truth.to_owned(), said.to_owned())).or_default() += 1;
+    }
+    let across: Vec<String> = names(counts.keys().map(|(_, said)| said));
+    let mut text = format!("{property}: truth down, answer across\n  {:16}", "");
+    across.iter().for_each(|said| write!(text, " {said:>14}").expect("a text takes all"));
+    text.push('\n');
+    for truth in names(counts.keys().map(|(truth, _)| truth)) {
+        write!(text, "  {truth:16}").expect("a text takes all");
+        for said in &across {
+            let count = counts.get(&(truth.clone(), said.clone())).copied().unwrap_or(0);
+            write!(text, " {count:>14}").expect("a text takes all");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn names<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut names: Vec<String> = all.cloned().collect();
+    names.sort();
+    names.dedup();
+    names
+}

@@ -1,0 +1,234 @@
+//! What came out, as text.
+
+use std::fmt::Write as _;
+
+use likenew_core::units::{Nanos, amount, three_digits};
+use likenew_sim::drawn::Family;
+use likenew_sim::truth::{Inside, Truth};
+
+use super::answer::{Answer, Said};
+use super::case::{Case, Row};
+use super::confusion::matrix;
+use super::mark::Mark;
+use super::score::{Score, rows_of};
+
+/// Properties of which 9 of 10 are to be right within 10 %.
+const SIZES: [&str; 4] =
+    ["erase_unit_bytes", "write_buffer_bytes", "slc_cache_bytes", "over_provisioning_percent"];
+
+/// Everything that many drives say.
+pub(super) fn all(cases: &[Case]) -> String {
+    let mut text = format!("X-rays of {} drives that were drawn\n", cases.len());
+    text.push_str(&properties(cases));
+    text.push_str(&goals(cases));
+    for property in ["medium", "mapping", "compression", "trim"] {
+        text.push_str(&matrix(property, rows_of(cases, property)));
+    }
+    text.push_str(&costs(cases));
+    text.push_str(&wrong(cases));
+    text
+}
+
+/// One line for each property.
+fn properties(cases: &[Case]) -> String {
+    let mut text = format!(
+        "  {:28} {:>6} {:>12} {:>5} {:>9} {:>8} {:>6} {:>15} {:>7}\n",
+        "property",
+        "exists",
+        "right ≤10 %",
+        "off",
+        "undecided",
+        "absent!",
+        "false",
+        "90 % intervals",
+        "width"
+    );
+    for key in keys(cases) {
+        let score = Score::of(rows_of(cases, key));
+        let right = score.share_right().map_or_else(String::new, percent);
+        let coverage = score.coverage().map_or_else(String::new, |share| {
+            format!("{}/{} {}", score.intervals_hold, score.intervals, percent(share))
+        });
+        let width =
+            score.mean_width().map_or_else(String::new, |width| format!("± {}", percent(width / 2.0)));
+        writeln!(
+            text,
+            "  {key:28} {:>6} {:>5} {right:>6} {:>5} {:>9} {:>8} {:>6} {coverage:>15} {width:>7}",
+            score.exists, score.right, score.off, score.undecided, score.absent_wrongly, score.false_claims
+        )
+        .expect("a text takes all");
+    }
+    text
+}
+
+/// The numbers that were aimed at, beside what was reached.
+fn goals(cases: &[Case]) -> String {
+    let rows = || cases.iter().flat_map(|case| &case.rows);
+    let mut lines = Vec::new();
+    for (keys, goal) in [
+        (&["medium", "mapping"][..], "[≥ 97 %]"),
+        (&SIZES[..], "[≥ 90 %]"),
+        (&["compression", "trim"][..], "[≥ 99 %]"),
+    ] {
+        for key in keys {
+            let score = Score::of(rows_of(cases, key));
+            let right = score.share_right().map_or_else(|| "none has it".into(), percent);
+            lines.push(format!("{key} right: {right} {goal}"));
+        }
+    }
+    let score = Score::of(rows());
+    let said = |share: Option<f64>| share.map_or_else(|| "none".into(), percent);
+    lines.push(format!(
+        "false claims: {} of {} answers, {} [≤ 1 %]",
+        score.false_claims,
+        score.answers,
+        said(score.share_false())
+    ));
+    lines.push(format!(
+        "90 % intervals that hold the truth: {} of {}, {} [86–94 %]",
+        score.intervals_hold,
+        score.intervals,
+        said(score.coverage())
+    ));
+    lines.iter().fold(String::new(), |text, line| text + "  " + line + "\n")
+}
+
+/// What it has cost, over all and by family.
+fn costs(cases: &[Case]) -> String {
+    let mut text = format!(
+        "Cost: mean\n  {:20} {:>6} {:>16} {:>9} {:>14}\n",
+        "family", "drives", "written, capac.", "CPU", "on its clock"
+    );
+    let families = Family::ALL.map(|family| (family.name(), Some(family)));
+    for (name, family) in families.into_iter().chain([("all", None)]) {
+        let of: Vec<&Case> =
+            cases.iter().filter(|case| family.is_none_or(|family| case.family == family)).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let mean =
+            |value: &dyn Fn(&Case) -> f64| of.iter().map(|case| value(case)).sum::<f64>() / of.len() as f64;
+        writeln!(
+            text,
+            "  {name:20} {:>6} {:>16.3} {:>7.2} s {:>12.1} s",
+            of.len(),
+            mean(&|case| case.capacities_written),
+            mean(&|case| case.cpu.as_secs_f64()),
+            mean(&|case| case.lasted.as_secs_f64())
+        )
+        .expect("a text takes all");
+    }
+    text
+}
+
+/// Every answer that is wrong or missing, by property.
+fn wrong(cases: &[Case]) -> String {
+    let mut text = String::new();
+    for case in cases {
+        if let Err(error) = &case.findings {
+            writeln!(text, "{} ({}) could not be X-rayed: {error}", case.target, case.family.name())
+                .expect("a text takes all");
+        }
+    }
+    text.push_str("Not right\n");
+    for key in keys(cases) {
+        for case in cases {
+            for row in case.rows.iter().filter(|row| row.answer.property == key) {
+                let word = match row.mark {
+                    Mark::Right | Mark::NothingThere => continue,
+                    Mark::Off => "off",
+                    Mark::Undecided => "undecided",
+                    Mark::AbsentWrongly => "absent!",
+                    Mark::False => "FALSE",
+                };
+                writeln!(
+                    text,
+                    "  {key:28} {word:9} {:>5} {:18} is {}; said {}",
+                    case.seed,
+                    case.family.name(),
+                    truth(row),
+                    said(row.unit, &row.answer)
+                )
+                .expect("a text takes all");
+            }
+        }
+    }
+    text
+}
+
+/// Truth beside answer of one drive, and why.
+pub(super) fn one(case: &Case) -> String {
+    let mut text = format!(
+        "{} ({}): {:.3} capacities written, {:.2} s of CPU, {} on its clock\n",
+        case.target,
+        case.family.name(),
+        case.capacities_written,
+        case.cpu.as_secs_f64(),
+        case.lasted
+    );
+    for row in &case.rows {
+        let (key, mark) = (&row.answer.property, format!("{:?}", row.mark));
+        let written = amount(row.answer.bytes_written);
+        writeln!(
+            text,
+            "  {key:28} {mark:13} is {:22} said {:58} {written} written",
+            truth(row),
+            said(row.unit, &row.answer)
+        )
+        .expect("a text takes all");
+    }
+    match &case.findings {
+        Err(error) => writeln!(text, "  could not be X-rayed: {error}").expect("a text takes all"),
+        Ok(findings) => {
+            for verdict in &findings.verdicts {
+                writeln!(text, "  {:?}: {}", verdict.standing, verdict.claim).expect("a text takes all");
+                for sentence in verdict.because.iter().chain(&verdict.caveats) {
+                    writeln!(text, "      {sentence}").expect("a text takes all");
+                }
+            }
+        }
+    }
+    text
+}
+
+fn truth(row: &Row) -> String {
+    match row.inside {
+        Inside::Word(word) => word.into(),
+        Inside::HiddenWord(word) => format!("({word})"),
+        Inside::Number(number) => spell(row.unit, number),
+        Inside::Hidden { low, high } => format!("({} … {})", spell(row.unit, low), spell(row.unit, high)),
+        Inside::Absent => "none".into(),
+    }
+}
+
+fn said(unit: &str, answer: &Answer) -> String {
+    let what = match &answer.said {
+        Said::Word(word) => word.clone(),
+        Said::Number { value, low, high } => {
+            format!("{} [{} … {}]", spell(unit, *value), spell(unit, *low), spell(unit, *high))
+        }
+        Said::Absent => "absent".into(),
+        Said::Undecided => return "undecided".into(),
+    };
+    format!("{what} ({:.0} %)", answer.confidence * 100.0)
+}
+
+fn spell(unit: &str, number: f64) -> String {
+    match unit {
+        "bytes" => amount(number.round() as u64),
+        "bytes/s" => format!("{} MB/s", three_digits(number / 1e6)),
+        "ns" => Nanos(number.round() as u64).to_string(),
+        "%" => format!("{} %", three_digits(number)),
+        _ => three_digits(number),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// The properties in the order of the table.
+fn keys(cases: &[Case]) -> Vec<&'static str> {
+    let any = cases.iter().find(|case| !case.rows.is_empty());
+    any.map_or_else(Vec::new, |_| Truth::KEYS.to_vec())
+}

@@ -1,0 +1,86 @@
+//! Answers of many drives, counted.
+
+use super::case::{Case, Row};
+use super::mark::{Mark, holds};
+
+/// What came of one property, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Score {
+    /// Drives that have it, so that it shows.
+    pub(super) exists: u32,
+    pub(super) right: u32,
+    pub(super) off: u32,
+    pub(super) undecided: u32,
+    pub(super) absent_wrongly: u32,
+    /// Of drives that have it, and of those that do not.
+    pub(super) false_claims: u32,
+    /// All answers.
+    pub(super) answers: u32,
+    /// Intervals of drives that have it, and how many hold the truth.
+    pub(super) intervals: u32,
+    pub(super) intervals_hold: u32,
+    /// Sum of their widths over the truth's value.
+    widths: f64,
+}
+
+impl Score {
+    /// Of a property over drives.
+    pub(super) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        let mut score = Self::default();
+        rows.into_iter().for_each(|row| score.count(row));
+        score
+    }
+
+    fn count(&mut self, row: &Row) {
+        use likenew_sim::truth::Inside;
+        self.answers += 1;
+        let exists = matches!(row.inside, Inside::Word(_) | Inside::Number(_));
+        self.exists += u32::from(exists);
+        let counter = match row.mark {
+            Mark::Right => &mut self.right,
+            Mark::Off => &mut self.off,
+            Mark::Undecided => &mut self.undecided,
+            Mark::AbsentWrongly => &mut self.absent_wrongly,
+            Mark::False => &mut self.false_claims,
+            Mark::NothingThere => return,
+        };
+        *counter += 1;
+        if let Some(held) = holds(row.inside, &row.answer)
+            && let (Inside::Number(number), super::answer::Said::Number { low, high, .. }) =
+                (row.inside, &row.answer.said)
+        {
+            self.intervals += 1;
+            self.intervals_hold += u32::from(held);
+            self.widths += (high - low) / number;
+        }
+    }
+
+    /// Mean width of the intervals, as a share of the truth.
+    pub(super) fn mean_width(&self) -> Option<f64> {
+        (self.intervals > 0).then(|| self.widths / f64::from(self.intervals))
+    }
+
+    /// Share of those that exist.
+    pub(super) fn share_right(&self) -> Option<f64> {
+        share(self.right, self.exists)
+    }
+
+    /// Share of the intervals that hold the truth.
+    pub(super) fn coverage(&self) -> Option<f64> {
+        share(self.intervals_hold, self.intervals)
+    }
+
+    /// Share of all answers.
+    pub(super) fn share_false(&self) -> Option<f64> {
+        share(self.false_claims, self.answers)
+    }
+}
+
+/// The rows of a property over drives.
+pub(super) fn rows_of<'a>(cases: &'a [Case], property: &'a str) -> impl Iterator<Item = &'a Row> {
+    cases.iter().flat_map(|case| &case.rows).filter(move |row| row.answer.property == property)
+}
+
+pub(super) fn share(part: u32, whole: u32) -> Option<f64> {
+    (whole > 0).then(|| f64::from(part) / f64::from(whole))
+}
