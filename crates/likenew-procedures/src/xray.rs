@@ -8,6 +8,7 @@ mod ground;
 mod known;
 mod map_cache;
 mod map_page;
+mod mapping;
 mod medium;
 mod noise;
 mod old_data;
@@ -19,6 +20,7 @@ mod scene;
 mod synced;
 mod token_bucket;
 mod trim;
+mod write_buffer;
 mod xray_options;
 
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -56,6 +58,8 @@ const PROBES: &[&dyn Probe] = &[
     &compression::CompressionProbe,
     &map_page::MapPageProbe,
     &trim::TrimProbe,
+    &mapping::MappingProbe,
+    &write_buffer::WriteBufferProbe,
 ];
 
 /// The procedure.

@@ -19,6 +19,7 @@ pub mod precise;
 pub mod profile;
 pub mod rank_correlation;
 pub mod runs_test;
+pub mod spikes;
 pub mod stalls;
 pub mod steady;
 pub mod summary;

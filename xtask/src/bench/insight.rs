@@ -4,8 +4,10 @@ mod answer;
 mod case;
 mod confusion;
 mod mark;
+mod noise;
 mod report;
 mod score;
+mod twins;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +17,7 @@ use clap::Args;
 use likenew_sim::drawn::{Family, drawn};
 
 use case::{Case, Query};
+use noise::Noise;
 
 /// Which drives, and what of them.
 #[derive(Clone, Debug, Args)]
@@ -34,6 +37,12 @@ pub(crate) struct Options {
     /// Probes to ask; all of them without this
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// A part of the drives also with a neighbour, outliers, throttling
+    #[arg(long)]
+    noisy: bool,
+    /// Only what `model` says of the drives of a published study
+    #[arg(long)]
+    twins: bool,
     /// Threads, each with a drive of its own
     #[arg(long, default_value_t = 2)]
     threads: usize,
@@ -45,6 +54,10 @@ pub(crate) struct Options {
 /// There is no such family, or a drive can not be made.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let query = Query { only: options.only.clone(), noise: None };
+    if options.twins {
+        print!("{}", twins::report());
+        return Ok(());
+    }
     if let Some(seed) = options.drive {
         print!("{}", report::one(&Case::run(seed, &query)?));
         return Ok(());
@@ -52,7 +65,30 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let seeds = seeds(options)?;
     let cases = run_all(&seeds, &query, options.threads)?;
     print!("{}", report::all(&cases));
+    if options.noisy {
+        print!("{}", noisy(&seeds, cases, &query, options.threads)?);
+    } else if options.only.is_empty() && options.family.is_none() {
+        print!("{}", twins::report());
+    }
     Ok(())
+}
+
+/// One drive in so many is X-rayed again under each noise; families come in turn with another period.
+const NOISY_EVERY: usize = 5;
+
+fn noisy(seeds: &[u64], quiet: Vec<Case>, query: &Query, threads: usize) -> anyhow::Result<String> {
+    let seeds: Vec<u64> = seeds.iter().copied().step_by(NOISY_EVERY).collect();
+    let quiet = quiet.into_iter().filter(|case| seeds.contains(&case.seed)).collect();
+    let mut rounds = vec![("in peace", quiet)];
+    for noise in Noise::ALL {
+        let query = Query { noise: Some(noise), ..query.clone() };
+        rounds.push((noise.name(), run_all(&seeds, &query, threads)?));
+    }
+    let mut text = noise::report(&rounds);
+    for (name, cases) in &rounds[1..] {
+        text += &report::false_claims(&format!("False claims, {name}"), cases);
+    }
+    Ok(text)
 }
 
 /// The seeds of the drives that are meant.

@@ -5,29 +5,39 @@ use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::io::DataClass;
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Line, Series, Shape};
 use likenew_core::workload::Workload;
+use likenew_stats::summary::{median, quantile};
 
-use super::compared::{Compared, reads_of_both, write_in_order};
+use super::compared::{Compared, latencies, reads_of_both, write_in_order};
 use super::finding::Finding;
 use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::Scene;
+use super::scene::{Scene, own_name};
 use crate::series::axis;
 
 const AREA: u64 = 2 << 20;
 const AREAS: [Range<u64>; 2] = [0..AREA, AREA..2 * AREA];
 /// Which of the two areas is written, in an order in which what drifts is the same to both.
 const ORDER: [usize; 4] = [1, 0, 0, 1];
+/// So often all of it is done at most, after a rest in which the drive can finish what it has begun.
+const ROUNDS: usize = 4;
+const ROUND: usize = ORDER.len() + 2;
+const REST: Nanos = Nanos::from_secs(2);
 const READS: u32 = 128;
 const READ: u32 = 16 << 10;
 /// What is stored shorter is read faster by this share at least, and zeros are written no slower than other data.
 const FASTER: f64 = 0.03;
 const WRITTEN_SLOWER_MAX: f64 = 1.05;
-/// As long to read as other data: of chips, and of what scatters by its nature.
+/// As long to read as other data.
 const SAME: f64 = 0.015;
-const SAME_MOVING: f64 = 0.3;
+/// Zeros that are written faster than this share of random data are stored shorter, whatever reads say.
+const WRITTEN_FASTER: f64 = 0.6;
+const CLEARLY: f64 = 0.7;
+/// Reads of which the middle 80 % lie so far apart scatter by their nature.
+const SCATTERS: f64 = 0.25;
 
 /// Writes zeros and random data in turns, then reads both.
 pub(super) struct CompressionProbe;
@@ -41,29 +51,81 @@ impl Probe for CompressionProbe {
         if refusal(scene).is_some() {
             return None;
         }
-        let step = scene.own.len();
-        let Some(area) = ORDER.get(step).copied() else {
-            return (step == ORDER.len()).then(|| reads_of_both("reads", AREAS, READ, READS));
+        let steps = scene.own.len();
+        let (round, step) = (steps / ROUND, steps % ROUND);
+        let is_enough = rounds(scene).iter().any(|round| round.word().is_some());
+        if is_enough || round == ROUNDS || !scene.may_write(AREA) {
+            return None;
+        }
+        let Some(area) = order(round).get(step).copied() else {
+            let rest = || Workload { name: format!("rest {round}"), ..Workload::rest(REST) };
+            let reads = || reads_of_both(&format!("reads {round}"), AREAS, READ, READS);
+            // What is read right after it was written has not been moved meanwhile.
+            return Some(if (step == ORDER.len()) == (round % 2 == 0) { reads() } else { rest() });
         };
         let (name, data) = [("zeros", DataClass::Zero), ("random data", DataClass::Random)][area];
-        Some(write_in_order(&format!("{name} {}", step + 1), AREAS[area].clone(), data))
+        Some(write_in_order(&format!("{name} {round}.{step}"), AREAS[area].clone(), data))
     }
 
     fn find(&self, scene: &Scene<'_>) -> Finding {
         if let Some(property) = refusal(scene) {
             return Finding::of(property, None);
         }
-        let Some(reads) = scene.ran("reads").and_then(Compared::in_segment) else {
-            return Finding::default();
-        };
-        let time = |area: usize| -> f64 {
-            let own = ORDER.iter().zip(&scene.own).filter(|(written, _)| **written == area);
-            own.map(|(_, segment)| segment.elapsed().as_secs_f64()).sum()
-        };
-        let written = time(0) / time(1);
-        let moves = scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash");
-        Finding::of(judged(&reads, written, moves), Some(("zeros_and_random_data", picture(&reads, scene))))
+        let rounds = rounds(scene);
+        match rounds.last() {
+            Some(last) => Finding::of(judged(&rounds), Some(("zeros_and_random_data", picture(last)))),
+            None => Finding::default(),
+        }
     }
+}
+
+/// The order of a round: what matters to the first write after a rest is not always the same data.
+fn order(round: usize) -> [usize; 4] {
+    if round.is_multiple_of(2) { ORDER } else { ORDER.map(|area| 1 - area) }
+}
+
+/// What one round has shown.
+struct Round {
+    /// Of zeros beside random data.
+    reads: Compared,
+    /// Times of reads lie as far apart as those of a disk or a network.
+    scatters: bool,
+    /// Nanoseconds that zeros and random data have taken to be written, each twice.
+    written: [[f64; 2]; 2],
+}
+
+impl Round {
+    fn of((round, own): (usize, &[&Segment])) -> Option<Self> {
+        let reads = own.iter().find(|segment| own_name(segment).starts_with("reads"))?;
+        let all: Vec<f64> = latencies(reads, 1);
+        let spread = quantile(&all, 0.9)? - quantile(&all, 0.1)?;
+        let mut written = [[0.0; 2]; 2];
+        for (step, (area, segment)) in order(round).iter().zip(own).enumerate() {
+            written[*area][step / 2] = segment.elapsed().0 as f64;
+        }
+        let reads = Compared::in_segment(reads)?;
+        Some(Self { reads, scatters: spread > SCATTERS * reads.other, written })
+    }
+
+    /// Time of writing zeros in times of writing random data.
+    fn written(&self) -> f64 {
+        self.written[0].iter().sum::<f64>() / self.written[1].iter().sum::<f64>()
+    }
+
+    /// What it says for itself, if it is clear.
+    fn word(&self) -> Option<&'static str> {
+        if self.scatters {
+            return None;
+        }
+        match self.reads.is_less(FASTER) && self.written() < WRITTEN_SLOWER_MAX {
+            true => Some("yes"),
+            false => self.reads.is_same(SAME).then_some("no").filter(|_| self.written() > WRITTEN_FASTER),
+        }
+    }
+}
+
+fn rounds(scene: &Scene<'_>) -> Vec<Round> {
+    scene.own.chunks(ROUND).enumerate().filter_map(Round::of).collect()
 }
 
 /// Why it can not be asked here, if it can not.
@@ -80,29 +142,43 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
     }
 }
 
-/// `written`: time of writing zeros in times of writing random data. `moves`: what times scatter by is the medium's nature.
-fn judged(reads: &Compared, written: f64, moves: bool) -> Property {
+fn judged(rounds: &[Round]) -> Property {
+    let key = Key::Compression;
+    let word = rounds.iter().find_map(|round| round.word().map(|word| (word, round)));
+    let last = word.map_or_else(|| rounds.last().expect("there is a round"), |(_, round)| round);
     let told = format!(
         "zeros are read in {} and random data in {}, and written in {:.2} of its time",
-        Nanos(reads.one as u64),
-        Nanos(reads.other as u64),
-        written
+        Nanos(last.reads.one as u64),
+        Nanos(last.reads.other as u64),
+        last.written()
     );
-    if !moves && reads.is_less(FASTER) && written < WRITTEN_SLOWER_MAX {
-        return Property::word(Key::Compression, "yes", 0.99, told);
+    if let Some((word, _)) = word {
+        return Property::word(key, word, 0.98, told);
     }
-    let same = if moves { SAME_MOVING } else { SAME };
-    if reads.is_same(same) {
-        return Property::word(Key::Compression, "no", 0.98, told);
+    let pairs: Vec<f64> = rounds
+        .iter()
+        .flat_map(|round| {
+            round.written[0].iter().zip(&round.written[1]).map(|(zeros, random)| zeros / random)
+        })
+        .collect();
+    if pairs.len() < 2 * ROUNDS {
+        return Property::undecided(key, told);
     }
-    Property::undecided(Key::Compression, told)
+    let middle = median(&pairs).expect("there are several");
+    let told = format!("{told}; of {} pairs of writes the middle one took {middle:.2}", pairs.len());
+    let reads = median(&rounds.iter().map(|round| round.reads.ratio()).collect::<Vec<_>>()).expect("several");
+    // Reads that take longer for zeros, and writes of which some do, are no compression.
+    match pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
+        true => Property::word(key, "yes", 0.97, told),
+        false if middle > CLEARLY && reads > CLEARLY => Property::word(key, "no", 0.97, told),
+        false => Property::undecided(key, told),
+    }
 }
 
-fn picture(reads: &Compared, scene: &Scene<'_>) -> Series {
+fn picture(round: &Round) -> Series {
     let each = |area: usize, read: f64| {
-        let own = ORDER.iter().zip(&scene.own).filter(|(written, _)| **written == area);
         let block = f64::from(READ) / AREA as f64;
-        let written = own.map(|(_, segment)| segment.elapsed().0 as f64 * block);
+        let written = round.written[area].iter().map(|ns| ns * block);
         written.chain([read]).enumerate().map(|(index, ns)| [index as f64, ns]).collect()
     };
     Series::new(
@@ -112,7 +188,10 @@ fn picture(reads: &Compared, scene: &Scene<'_>) -> Series {
         axis("time of 16 KiB", "ns"),
     )
     .categories(["written", "written again", "read"])
-    .lines([Line::new("zeros", each(0, reads.one)), Line::new("random data", each(1, reads.other))])
+    .lines([
+        Line::new("zeros", each(0, round.reads.one)),
+        Line::new("random data", each(1, round.reads.other)),
+    ])
 }
 
 #[cfg(test)]
@@ -120,28 +199,33 @@ mod tests {
     use super::super::property::State;
     use super::*;
 
-    fn reads(zeros: f64, random: f64, spread: f64) -> Compared {
+    fn round(zeros: f64, random: f64, spread: f64, written: f64) -> Round {
         let around = |level: f64| -> Vec<f64> {
             (0..128).map(|index| level + spread * f64::from(index % 16 - 8)).collect()
         };
-        Compared::of(&around(zeros), &around(random)).unwrap()
+        let reads = Compared::of(&around(zeros), &around(random)).unwrap();
+        Round {
+            reads,
+            scatters: 14.0 * spread > SCATTERS * random,
+            written: [[written, 1.1 * written], [1.0, 1.0]],
+        }
     }
 
     #[test]
     fn both_ways_have_to_agree_on_compression() {
-        let yes = judged(&reads(80_000.0, 100_000.0, 100.0), 0.5, false);
-        assert_eq!(yes.state, State::Word("yes"));
-        let no = judged(&reads(100_000.0, 100_000.0, 100.0), 1.0, false);
-        assert_eq!(no.state, State::Word("no"));
-        let slower_to_write = judged(&reads(80_000.0, 100_000.0, 100.0), 1.5, false);
-        assert_eq!(slower_to_write.state, State::Undecided);
+        let state = |round: Round| judged(&[round]).state;
+        assert_eq!(state(round(80_000.0, 100_000.0, 100.0, 0.5)), State::Word("yes"));
+        assert_eq!(state(round(100_000.0, 100_000.0, 100.0, 1.0)), State::Word("no"));
+        assert_eq!(state(round(80_000.0, 100_000.0, 100.0, 1.5)), State::Undecided, "slower to write");
+        assert_eq!(state(round(100_000.0, 100_000.0, 100.0, 0.2)), State::Undecided, "only written faster");
     }
 
     #[test]
-    fn noise_is_no_compression() {
-        let noisy = judged(&reads(90_000.0, 100_000.0, 9_000.0), 0.8, false);
-        assert_eq!(noisy.state, State::Undecided);
-        let disk = judged(&reads(7e6, 7.6e6, 7e5), 0.9, true);
-        assert_eq!(disk.state, State::Word("no"));
+    fn noise_takes_several_rounds_and_is_no_compression() {
+        let noisy = |written: [f64; 4]| judged(&written.map(|written| round(9e6, 1e7, 9e5, written))).state;
+        assert_eq!(judged(&[round(9e6, 1e7, 9e5, 0.5)]).state, State::Undecided);
+        assert_eq!(noisy([0.9, 1.3, 1.0, 0.8]), State::Word("no"));
+        assert_eq!(noisy([0.2, 0.3, 0.2, 0.3]), State::Word("yes"));
+        assert_eq!(noisy([0.2, 1.3, 0.2, 0.3]), State::Undecided);
     }
 }

@@ -1,13 +1,16 @@
 //! The unit of the map: a write that does not fill one costs reading the rest of it. Writes of the unit's length are the longest
-//! for which it matters whether they start at a multiple of their length or in between.
+//! for which it matters whether they start at a multiple of their length or in between. Where each small write costs so much else that
+//! this does not show, as in a map of whole blocks, writes in order do: from the unit's length on they go on where the last
+//! one ended, and shorter ones write a unit again.
 
 use likenew_core::drive::Kind;
 use likenew_core::io::DataClass;
 use likenew_core::place::Place;
 use likenew_core::region::Region;
-use likenew_core::units::amount;
+use likenew_core::units::{Nanos, amount};
 use likenew_core::verdict::{Line, Mark, Series, Shape};
 use likenew_core::workload::Workload;
+use likenew_stats::summary::median;
 
 use super::compared::{Compared, write_in_order};
 use super::finding::Finding;
@@ -23,6 +26,9 @@ const LONGEST: u32 = 64 << 10;
 const WRITES: u32 = 48;
 /// A read before the program shows as this share of the time at least.
 const COSTS: f64 = 0.003;
+/// Writes in order that do not write a unit again take less by this factor at least.
+const FALLS: f64 = 2.5;
+const IN_ORDER: u64 = 2 << 20;
 /// So many longer writes that are indifferent to their start end the search.
 const INDIFFERENT: usize = 2;
 
@@ -44,7 +50,12 @@ impl Probe for MapPageProbe {
         if is_enough(&pairs(scene)) {
             return None;
         }
-        let block = lengths(scene).nth(step / 2)?;
+        let Some(block) = lengths(scene).nth(step / 2) else {
+            let in_order = |length: &u32| scene.ran(&format!("in order {length}")).is_none();
+            let block = short_lengths(scene).find(in_order)?;
+            let place = Place::Forward(Region::bytes(0..IN_ORDER));
+            return Some(synced_writes(format!("in order {block}"), block, place, WRITES / 2));
+        };
         let shift = if step.is_multiple_of(2) { 0 } else { u64::from(block / 2) };
         let name = if shift == 0 { "aligned" } else { "shifted" };
         let place = Place::Uniform(Region::bytes(shift..AREA + shift));
@@ -59,9 +70,14 @@ impl Probe for MapPageProbe {
         if pairs.is_empty() {
             return Finding::default();
         }
-        let property = judged(&pairs);
-        let picture = picture(&pairs, &property);
-        Finding::of(property, Some(("aligned_and_shifted_writes", picture)))
+        let (in_order, own) = (in_order(scene), judged(&pairs));
+        if own.number_found().is_none() && !in_order.is_empty() {
+            let property = judged_in_order(&in_order);
+            let picture = picture_in_order(&in_order, &property);
+            return Finding::of(property, Some(("synced_writes_in_order", picture)));
+        }
+        let picture = picture(&pairs, &own);
+        Finding::of(own, Some(("aligned_and_shifted_writes", picture)))
     }
 }
 
@@ -84,6 +100,20 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
 fn lengths(scene: &Scene<'_>) -> impl Iterator<Item = u32> + use<> {
     let shortest = 2 * scene.block();
     std::iter::successors(Some(shortest), |length| Some(2 * length)).take_while(|length| *length <= LONGEST)
+}
+
+/// Lengths down to the shortest that there is.
+fn short_lengths(scene: &Scene<'_>) -> impl Iterator<Item = u32> + use<> {
+    std::iter::once(scene.block()).chain(lengths(scene))
+}
+
+/// Length of writes in order, and what one takes until it is flushed.
+fn in_order(scene: &Scene<'_>) -> Vec<(u32, f64)> {
+    let time = |length: u32| {
+        let times = synced_times(scene.ran(&format!("in order {length}"))?);
+        Some((length, median(&times).filter(|time| *time > 0.0)?))
+    };
+    short_lengths(scene).filter_map(time).collect()
 }
 
 /// Length of the writes, and aligned beside shifted ones.
@@ -122,6 +152,39 @@ fn judged(pairs: &[(u32, Compared)]) -> Property {
         return Property::undecided(Key::MapPageBytes, format!("{told}, as far as was asked"));
     }
     Property::number(Key::MapPageBytes, page, (page, page), 0.97, told)
+}
+
+fn judged_in_order(in_order: &[(u32, f64)]) -> Property {
+    let falls = |pair: &&[(u32, f64)]| pair[0].1 > FALLS * pair[1].1;
+    let mut falls = in_order.windows(2).filter(falls);
+    let (Some(fall), None) = (falls.next(), falls.next()) else {
+        return Property::undecided(
+            Key::MapPageBytes,
+            "it makes no difference whether writes start at multiples of their length, or how long they are: flushes are answered from the buffer, or nothing is read before it is written",
+        );
+    };
+    let page = f64::from(fall[1].0);
+    let told = format!(
+        "writes in order of {} take {} each, and those of {} only {}: they go on where the last one ended",
+        amount(u64::from(fall[0].0)),
+        Nanos(fall[0].1 as u64),
+        amount(u64::from(fall[1].0)),
+        Nanos(fall[1].1 as u64)
+    );
+    Property::number(Key::MapPageBytes, page, (page, page), 0.97, told)
+}
+
+fn picture_in_order(in_order: &[(u32, f64)], property: &Property) -> Series {
+    let points = in_order.iter().map(|(length, time)| [f64::from(*length), *time]).collect();
+    let mark = property.number_found().map(|page| Mark { x: page, label: "page of the map".into() });
+    Series::new(
+        "How long does a write in order take?",
+        Shape::Line,
+        axis("length of the write", "bytes").logarithmic(),
+        axis("until it is flushed", "ns").logarithmic(),
+    )
+    .lines([Line::new("one after the other", points)])
+    .marks(mark)
 }
 
 fn picture(pairs: &[(u32, Compared)], property: &Property) -> Series {
@@ -164,5 +227,14 @@ mod tests {
         assert_eq!(judged(&pairs).number_found(), Some(8192.0));
         assert_eq!(judged(&pairs[..4]).number_found(), None, "longer ones may mind, too");
         assert_eq!(judged(&pairs[..1]).number_found(), None);
+    }
+
+    #[test]
+    fn a_map_of_blocks_shows_its_page_where_writes_go_on() {
+        let falls = [(2048, 35e6), (4096, 34e6), (8192, 1e6), (16_384, 1.2e6)];
+        assert_eq!(judged_in_order(&falls).number_found(), Some(8192.0));
+        assert_eq!(judged_in_order(&falls[..2]).number_found(), None);
+        let twice = [(2048, 35e6), (4096, 1e6), (8192, 30e6), (16_384, 1.2e6)];
+        assert_eq!(judged_in_order(&twice).number_found(), None, "merges that come and go");
     }
 }

@@ -1,0 +1,287 @@
+//! Which family the translation layer belongs to, and the cluster of those that map whole blocks.
+//!
+//! A map of whole blocks has to bring a cluster together (merge it) when writes leave it incomplete; a page map has nothing of the kind.
+//! So the first pages of one cluster after another are written, each waited for: a merge takes as long as copying a cluster. Where clusters
+//! begin, pauses show when the drive is written in order: the old block of each complete cluster is erased. Writes at random
+//! within one cluster then part those that keep logs from those that do not.
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, amount};
+use likenew_core::until::Until;
+use likenew_core::verdict::{Line, Mark, Series, Shape};
+use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
+use likenew_stats::spikes::{Spikes, spikes};
+use likenew_stats::summary::median;
+
+use super::finding::Finding;
+use super::probe::Probe;
+use super::property::{Key, Property};
+use super::scene::{Scene, own_name};
+use super::synced::{synced_times, synced_writes};
+use crate::series::axis;
+
+/// Writes in order that look for pauses: how long their I/Os are, and how much is written, one try after the other.
+const TRIES: [(u32, u64); 4] =
+    [(16 << 10, 16 << 20), (16 << 10, 64 << 20), (16 << 10, 256 << 20), (128 << 10, 256 << 20)];
+const DEPTH: u32 = 4;
+/// First pages of clusters that are written, and how many of the last of them count: logs have to be full.
+const HEADS: u32 = 48;
+const LAST: usize = 12;
+/// Writes at random in one cluster, and in order.
+const FEW: u32 = 16;
+/// A merge takes so many times as long as the same write in order.
+const MERGE: f64 = 8.0;
+/// More than a block's share of a merge: what a log block takes without one.
+const UNMERGED: f64 = 0.25;
+/// No erase block has had fewer pages.
+const BLOCK_PAGES: f64 = 60.0;
+/// A drive larger than this is not filled to see how its map takes small writes.
+const FILL_MAX: u64 = 32 << 30;
+/// Pages of the map where nothing else is known.
+const PAGE: u32 = 16 << 10;
+
+/// Looks for merges.
+pub(super) struct MappingProbe;
+
+impl Probe for MappingProbe {
+    fn name(&self) -> &'static str {
+        "mapping"
+    }
+
+    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+        if refusal(scene).is_some() {
+            return None;
+        }
+        if scene.own.is_empty()
+            && !is_full(scene)
+            && scene.is_whole()
+            && scene.may_write(scene.span + (1 << 30))
+            && scene.span <= FILL_MAX
+        {
+            return Some(in_order("fill", 128 << 10, scene.span, 0));
+        }
+        let page = page(scene);
+        if scene.ran("follow").is_none() {
+            let start = scene.span / 2 / (1 << 20) * (1 << 20);
+            let place = Place::Forward(Region::bytes(start..start + (8 << 20)));
+            return Some(synced_writes("follow", 2 * page, place, FEW));
+        }
+        if scene.ran("wide").is_none() {
+            return Some(synced_writes("wide", page, Place::Uniform(Region::bytes(0..scene.span)), HEADS));
+        }
+        let cluster = cluster(scene);
+        let tried = tries(scene).count();
+        if cluster.is_none() && tried < TRIES.len() {
+            let (block, bytes) = TRIES[tried];
+            let bytes = bytes.min(scene.span / 2);
+            let name = format!("in order {}", tried + 1);
+            return scene.may_write(bytes).then(|| in_order(&name, block, bytes, SAMPLES_MAX));
+        }
+        let times = Times::of(scene);
+        let step = cluster.map(|cluster| (cluster.period / f64::from(page)).round() as u64 * u64::from(page));
+        if let Some(step) = step.filter(|_| scene.ran("heads").is_none()) {
+            let place = Place::Strided { region: Region::bytes(0..scene.span), step };
+            return Some(synced_writes("heads", 2 * page, place, HEADS));
+        }
+        if times.is_some_and(|times| times.merge() > 0.0) && scene.ran("narrow").is_none() {
+            let pages = step.map_or(64, |step| step / u64::from(page) * 7 / 8).clamp(2, 64);
+            let place = Place::Uniform(Region::bytes(0..pages * u64::from(page)));
+            return Some(synced_writes("narrow", page, place, 2 * FEW));
+        }
+        None
+    }
+
+    fn find(&self, scene: &Scene<'_>) -> Finding {
+        if let Some(property) = refusal(scene) {
+            return Finding::of(property, None);
+        }
+        let Some(times) = Times::of(scene) else { return Finding::default() };
+        let cluster = cluster(scene);
+        let mapping = judged(&times, is_full(scene));
+        let mut pictures = vec![("writes_in_places", places(scene, &times))];
+        let mut properties = vec![mapping];
+        if let Some(cluster) = cluster.filter(|_| times.merge() > 0.0) {
+            properties.push(erase_unit(&cluster, f64::from(page(scene))));
+            pictures
+                .extend(tries(scene).last().map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
+        }
+        Finding { properties, pictures, ..Finding::default() }
+    }
+}
+
+/// Why it can not be asked here, if it can not.
+fn refusal(scene: &Scene<'_>) -> Option<Property> {
+    let undecided = |why| Some(Property::undecided(Key::Mapping, why));
+    match scene.known.word(Key::Medium) {
+        Some(medium) if medium != "flash" => undecided("only flash has such a map"),
+        _ if scene.own.is_empty() && !scene.may_write(128 << 20) => {
+            undecided("to see how small writes are taken, more has to be written than may be")
+        }
+        _ => None,
+    }
+}
+
+/// Whether all that is looked at was written in order in this run.
+fn is_full(scene: &Scene<'_>) -> bool {
+    let in_order = scene.evidence.segments.iter().filter(|segment| {
+        let forward =
+            |stream: &Stream| matches!(stream.place, Place::Forward(_)) && stream.op == Mix::Only(Op::Write);
+        segment.workload.streams.len() == 1 && segment.workload.streams.iter().all(forward)
+    });
+    in_order.map(super::scene::written).sum::<u64>() >= scene.span - scene.span / 50
+}
+
+fn page(scene: &Scene<'_>) -> u32 {
+    scene.known.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32)
+}
+
+fn in_order(name: &str, block: u32, bytes: u64, samples: u32) -> Workload {
+    let place = Place::Forward(Region::bytes(0..bytes));
+    let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
+    Workload { samples, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
+}
+
+fn tries<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Segment> {
+    let tried = scene.own.iter().copied().filter(|segment| own_name(segment).starts_with("in order "));
+    tried.collect::<Vec<_>>().into_iter()
+}
+
+/// Bytes written, and how long the drive took for the last I/O of them.
+fn waits(segment: &Segment) -> (Vec<f64>, Vec<f64>) {
+    let mut written = 0.0;
+    let step = |pair: &[likenew_core::sample::Sample]| {
+        written += f64::from(pair[1].length);
+        (written, pair[1].done.since(pair[0].done).0 as f64)
+    };
+    segment.samples.windows(2).map(step).unzip()
+}
+
+/// The pauses of the last writes in order, if they come regularly.
+fn cluster(scene: &Scene<'_>) -> Option<Spikes> {
+    let (places, waits) = waits(tries(scene).last()?);
+    let page = f64::from(page(scene));
+    // A whole number of pages is known for certain. What comes sooner than the shortest erase block is full is dies in turn.
+    let pauses = spikes(&places, &waits, BLOCK_PAGES * page);
+    pauses.filter(|cluster| cluster.error < page / 4.0)
+}
+
+/// What single writes took, in nanoseconds.
+struct Times {
+    /// In order.
+    follow: f64,
+    /// Anywhere.
+    wide: f64,
+    /// At the beginnings of clusters.
+    heads: Option<f64>,
+    /// Within a cluster.
+    narrow: Option<f64>,
+}
+
+impl Times {
+    fn of(scene: &Scene<'_>) -> Option<Self> {
+        let of = |name: &str| {
+            let times = synced_times(scene.ran(name)?);
+            median(times.get(times.len().saturating_sub(LAST)..)?).filter(|time| *time > 0.0)
+        };
+        Some(Self { follow: of("follow")?, wide: of("wide")?, heads: of("heads"), narrow: of("narrow") })
+    }
+
+    fn heads_merge(&self) -> bool {
+        self.heads.is_some_and(|heads| heads > MERGE * self.follow)
+    }
+
+    fn wide_merges(&self) -> bool {
+        self.wide > MERGE * self.follow
+    }
+
+    /// How long a merge takes.
+    fn merge(&self) -> f64 {
+        let heads = self.heads.filter(|_| self.heads_merge()).unwrap_or(0.0);
+        if self.wide_merges() { heads.max(self.wide) } else { heads }
+    }
+}
+
+fn judged(times: &Times, is_full: bool) -> Property {
+    let ms = |ns: f64| Nanos(ns as u64);
+    let told = format!("writes take {} in order, {} at random anywhere", ms(times.follow), ms(times.wide));
+    if times.merge() == 0.0 {
+        let heads = times.heads.map_or(String::new(), |heads| format!(", {} where pauses begin", ms(heads)));
+        let page = Property::word(
+            Key::Mapping,
+            "page",
+            if is_full { 0.97 } else { 0.85 },
+            format!("{told}{heads}: nothing has to be merged"),
+        );
+        return match is_full {
+            true => page,
+            false => page.caveat(
+                "the drive was not filled before: logs that nothing has to be merged with would not show",
+            ),
+        };
+    }
+    let Some(narrow) = times.narrow else {
+        return Property::undecided(
+            Key::Mapping,
+            format!("{told}: something is merged, and nothing was written at random within one place"),
+        );
+    };
+    let told = format!(
+        "{told}, and {} at random within a cluster, where a merge takes {}",
+        ms(narrow),
+        ms(times.merge())
+    );
+    match narrow > UNMERGED * times.merge() {
+        true => Property::word(Key::Mapping, "block", 0.97, format!("{told}: every write costs one")),
+        false => Property::word(Key::Mapping, "hybrid", 0.97, format!("{told}: a log takes them")),
+    }
+}
+
+fn erase_unit(cluster: &Spikes, page: f64) -> Property {
+    let bytes = (cluster.period / page).round() * page;
+    let margin = page.max(2.0 * cluster.error);
+    Property::number(
+        Key::EraseUnitBytes,
+        bytes,
+        (bytes - margin, bytes + margin),
+        0.97,
+        format!(
+            "writing in order pauses after every {}, {} times, and writes at the beginnings of such pieces are merged",
+            amount(bytes as u64),
+            cluster.places.len()
+        ),
+    )
+}
+
+fn places(scene: &Scene<'_>, times: &Times) -> Series {
+    let of = |(index, time): (usize, Option<f64>)| time.map(|time| [index as f64, time]);
+    let all = [Some(times.follow), Some(times.wide), times.heads, times.narrow];
+    let points = all.into_iter().enumerate().filter_map(of).collect();
+    let title =
+        format!("How long does a write of {} take until it is flushed?", amount(u64::from(page(scene))));
+    Series::new(title, Shape::Bars, axis("where", ""), axis("median", "ns"))
+        .categories(["in order", "anywhere", "where pauses begin", "within one piece"])
+        .lines([Line::new("writes", points)])
+}
+
+fn pauses(segment: &Segment, cluster: &Spikes) -> Series {
+    let (places, waits) = waits(segment);
+    let shown = cluster.places[0] + 8.0 * cluster.period;
+    let every = places.iter().filter(|place| **place <= shown).count().div_ceil(2048).max(1);
+    // Of neighbours the longest, so that no pause is left out.
+    let points = places.chunks(every).zip(waits.chunks(every)).take_while(|(place, _)| place[0] <= shown);
+    let longest = |waits: &[f64]| waits.iter().fold(0.0_f64, |longest, wait| longest.max(*wait));
+    let points = points.map(|(place, waits)| [place[0], longest(waits)]).collect();
+    let marks = cluster.places.iter().take(8).map(|place| Mark { x: *place, label: "erased".into() });
+    Series::new(
+        "Where does writing in order pause?",
+        Shape::Line,
+        axis("written", "bytes"),
+        axis("since the write before", "ns"),
+    )
+    .lines([Line::new("writes", points)])
+    .marks(marks)
+}

@@ -1,0 +1,374 @@
+//! The write buffer of flash. A long burst from an empty buffer shows when what is taken falls to what the flash programs. How much
+//! had been programmed by then nobody says, but a shorter burst with a flush behind it does: when n bytes are in the flash. At
+//! that time the long burst had got rid of n bytes as well, and all else that it had brought along was in the buffer:
+//! buffer = taken(when n bytes were programmed) − n. Neither speed needs to be steady for that.
+
+use std::ops::Range;
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::{amount, rate};
+use likenew_core::until::Until;
+use likenew_core::verdict::{Line, Mark, Series, Shape};
+use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
+use likenew_stats::summary::{maximum, median, minimum};
+
+use super::super::finding::Finding;
+use super::super::property::{Key, Property};
+use super::super::scene::{Scene, own_name, written};
+use crate::series::axis;
+
+/// The first burst.
+pub(super) const FIRST: u64 = 4 << 20;
+const LONGEST: u64 = 256 << 20;
+/// Lengths of I/Os that are tried, the usual one first.
+const BLOCK: u32 = 16 << 10;
+const LONG_BLOCK: u32 = 128 << 10;
+const SHORT_BLOCK: u32 = 4 << 10;
+const DEPTH: u32 = 4;
+/// Short bursts in shares of the long one.
+const SHARES: [f64; 5] = [0.25, 0.31, 0.37, 0.43, 0.49];
+/// A buffer shows where the flash is slower than this share of the link.
+const SLOWER: f64 = 0.93;
+/// Bursts in all.
+const BURSTS_MAX: usize = 32;
+/// A long burst is so many times as long as what is taken before its knee, where it need not be longer.
+const KNEES: u64 = 4;
+/// A finer look is worth while where a buffer holds fewer I/Os than this.
+const IOS_MIN: f64 = 12.0;
+/// I/Os without a wait between them that show how fast the link is.
+const FEW: usize = 3;
+/// Bursts that go on alike take so much more or less time.
+const ALIKE: f64 = 0.15;
+/// What short bursts say of the buffer may lie so far apart.
+const SPREAD_MAX: f64 = 0.25;
+
+/// What has been taken when, of a burst into an empty buffer.
+struct Burst {
+    /// Nanoseconds since the first I/O was sent, and bytes taken by then.
+    taken: Vec<[f64; 2]>,
+    block: f64,
+    bytes: u64,
+    /// When all of it was in the flash, since then.
+    flushed: f64,
+}
+
+/// How a burst went on.
+enum Course {
+    /// As fast to its end as it began.
+    Even,
+    /// It slowed down, but too late to be sure at which level it stays.
+    Slowing,
+    /// Faster first, then at a level.
+    Knee(Knee),
+}
+
+#[derive(Clone, Copy)]
+struct Knee {
+    /// Bytes a second: before and after.
+    before: f64,
+    after: f64,
+    /// Bytes taken until then.
+    taken: f64,
+}
+
+pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
+    let bursts: Vec<&Segment> = scene.own.clone();
+    if bursts.len() >= BURSTS_MAX {
+        return None;
+    }
+    let Some(at) = bursts.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
+        // What a map of blocks does where a stream of writes begins belongs to no burst.
+        let name = if bursts.is_empty() { "lead" } else { "long 1" };
+        return burst(scene, name.into(), FIRST, BLOCK);
+    };
+    let long = Burst::of(bursts[at]);
+    let shorts = &bursts[at + 1..];
+    let longs = bursts.iter().filter(|segment| own_name(segment).starts_with("long")).count();
+    let again = |bytes, block| burst(scene, format!("long {}", longs + 1), bytes, block);
+    let block = long.block as u32;
+    match long.course() {
+        Course::Even if block < LONG_BLOCK => again(long.bytes, LONG_BLOCK),
+        Course::Even | Course::Slowing if long.bytes < LONGEST => again(4 * long.bytes, block),
+        Course::Even | Course::Slowing => None,
+        Course::Knee(knee) if shorts.is_empty() => {
+            let (rough, worth) = (knee.held(), KNEES * (knee.taken as u64).next_multiple_of(1 << 16));
+            let finer = rough < IOS_MIN * long.block && block > SHORT_BLOCK;
+            match finer {
+                true => {
+                    again(worth.clamp(1 << 18, long.bytes), if block > BLOCK { BLOCK } else { SHORT_BLOCK })
+                }
+                false if 2 * worth < long.bytes && longs < 6 => again(worth.max(1 << 18), block),
+                false => short(scene, &long, 0),
+            }
+        }
+        Course::Knee(_) if shorts.len() < SHARES.len() => short(scene, &long, shorts.len()),
+        // It has changed meanwhile: a faster part of the flash is used up, or collection has set in.
+        Course::Knee(_) if !agree(&estimates(&long, shorts)) && longs < 6 => again(long.bytes, block),
+        Course::Knee(_) => None,
+    }
+}
+
+fn short(scene: &Scene<'_>, long: &Burst, index: usize) -> Option<Workload> {
+    let block = long.block as u64;
+    let bytes = (SHARES[index] * long.bytes as f64) as u64 / block * block;
+    burst(scene, format!("short {}", index + 1), bytes.max(block), block as u32)
+}
+
+/// Goes on where the last one ended, so that all of them are one stream of writes.
+fn burst(scene: &Scene<'_>, name: String, bytes: u64, block: u32) -> Option<Workload> {
+    let before: u64 = scene.own.iter().map(|segment| written(segment)).sum();
+    let longest = scene.span / 8 / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
+    if bytes > longest || !scene.may_write(bytes) {
+        return None;
+    }
+    // What has been written lately may lie in faster cells, which are free again as soon as it is overwritten.
+    let begin = scene.span / 2;
+    let start = (begin + before % (begin - longest)) / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
+    let place = Place::Forward(Region::bytes(start..start + bytes));
+    let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
+    Some(Workload {
+        samples: SAMPLES_MAX,
+        flush: true,
+        ..Workload::new(name, Until::bytes(bytes), vec![stream])
+    })
+}
+
+pub(super) fn find(scene: &Scene<'_>) -> Finding {
+    let Some(at) = scene.own.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
+        return Finding::default();
+    };
+    let long = Burst::of(scene.own[at]);
+    if long.taken.len() < 8 {
+        return Finding::default();
+    }
+    let estimates = estimates(&long, &scene.own[at + 1..]);
+    let property = judged(&long, &estimates);
+    let picture = picture(&long, &property);
+    Finding::of(property, Some(("write_buffer", picture)))
+}
+
+impl Burst {
+    fn of(segment: &Segment) -> Self {
+        let start = segment.samples.iter().map(|sample| sample.sent.0).min().unwrap_or(0);
+        let (mut taken, mut bytes) = (Vec::with_capacity(segment.samples.len()), 0.0);
+        for sample in segment.samples.iter().filter(|sample| sample.op == Op::Write) {
+            bytes += f64::from(sample.length);
+            taken.push([(sample.done.0 - start) as f64, bytes]);
+        }
+        Self {
+            taken,
+            block: f64::from(segment.workload.length_max()),
+            bytes: written(segment),
+            flushed: segment.ended.0.saturating_sub(start) as f64,
+        }
+    }
+
+    fn rate(&self, ios: Range<usize>) -> f64 {
+        let ([from, before], [to, after]) = (self.taken[ios.start], self.taken[ios.end - 1]);
+        if to > from { (after - before) / (to - from) * 1e9 } else { f64::INFINITY }
+    }
+
+    fn course(&self) -> Course {
+        let ios = self.taken.len();
+        if ios < 16 {
+            return Course::Even;
+        }
+        let first = self.block / self.crossing() * 1e9;
+        let (third, fourth) = (self.rate(ios / 2..3 * ios / 4), self.rate(3 * ios / 4..ios));
+        let after = self.rate(ios / 2..ios);
+        if after >= SLOWER * first {
+            return Course::Even;
+        }
+        // Where the line of the first speed meets that of the last.
+        let [end, bytes] = self.taken[ios - 1];
+        let taken = first * (bytes - after * end / 1e9) / (first - after);
+        let is_level = (third / fourth - 1.0).abs() < 0.2;
+        if !is_level || taken > 0.45 * bytes {
+            return Course::Slowing;
+        }
+        Course::Knee(Knee { before: first, after, taken: taken.max(self.block) })
+    }
+
+    /// Nanoseconds from one I/O to the next where nothing has to wait: the least mean over a few.
+    fn crossing(&self) -> f64 {
+        let few = self.taken.windows(FEW + 1).map(|few| (few[FEW][0] - few[0][0]) / FEW as f64);
+        few.fold(f64::INFINITY, f64::min).max(1.0)
+    }
+
+    /// When so many bytes were taken, in nanoseconds.
+    fn time_of(&self, bytes: f64) -> Option<f64> {
+        self.taken.get(self.taken.partition_point(|[_, taken]| *taken < bytes)).map(|[time, _]| *time)
+    }
+
+    /// Bytes taken before a time in nanoseconds, and right after it.
+    fn taken_at(&self, time: f64) -> Option<(f64, f64)> {
+        let index = self.taken.partition_point(|[at, _]| *at < time);
+        let after = self.taken.get(index..)?;
+        // What has got room at that time still has to cross the link.
+        let crossing = 1.5 * self.crossing();
+        let with = after.partition_point(|[at, _]| *at <= time + crossing);
+        let before = index.checked_sub(1).map_or(0.0, |last| self.taken[last][1]);
+        (index < self.taken.len()).then(|| (before, before + with as f64 * self.block))
+    }
+}
+
+impl Knee {
+    /// About what the buffer holds: what was taken less what left meanwhile.
+    fn held(&self) -> f64 {
+        self.taken * (1.0 - self.after / self.before)
+    }
+}
+
+/// What each short burst says of the buffer, in bytes.
+fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<f64> {
+    let of = |segment: &&Segment| {
+        let short = Burst::of(segment);
+        // Where a faster part of the flash has come to its end meanwhile, one burst says nothing of the other.
+        let alike = |[time, bytes]: &[f64; 2]| {
+            long.time_of(*bytes).is_some_and(|other| (time / other - 1.0).abs() < ALIKE)
+        };
+        short.taken.last().filter(|last| alike(last))?;
+        let (before, after) = long.taken_at(short.flushed)?;
+        let held = before.midpoint(after) + long.block / 2.0 - short.bytes as f64;
+        Some(held)
+    };
+    shorts.iter().filter_map(of).collect()
+}
+
+fn spread(estimates: &[f64]) -> Option<(f64, f64, f64)> {
+    let middle = median(estimates).filter(|middle| *middle > 0.0)?;
+    Some((middle, minimum(estimates)?, maximum(estimates)?))
+}
+
+/// Whether most of them say about the same.
+fn agree(estimates: &[f64]) -> bool {
+    let Some((middle, ..)) = spread(estimates) else { return false };
+    let near = estimates.iter().filter(|held| (*held / middle - 1.0).abs() < SPREAD_MAX / 2.0).count();
+    estimates.len() == SHARES.len() && near + 1 >= SHARES.len()
+}
+
+fn judged(long: &Burst, estimates: &[f64]) -> Property {
+    let key = Key::WriteBufferBytes;
+    let knee = match long.course() {
+        Course::Knee(knee) => knee,
+        Course::Slowing => return Property::undecided(key, "bursts slow down, and do not stay at one level"),
+        Course::Even => {
+            return Property::undecided(
+                key,
+                format!(
+                    "bursts of {} are taken as fast to their end as they begin: the flash keeps up",
+                    amount(long.bytes)
+                ),
+            );
+        }
+    };
+    let told = format!(
+        "a burst is taken at {} first and at {} after {}",
+        rate(knee.before),
+        rate(knee.after),
+        amount(knee.taken as u64)
+    );
+    let Some((middle, least, most)) = spread(estimates).filter(|_| agree(estimates)) else {
+        return Property::undecided(key, format!("{told}, but flushes do not agree on what waited then"));
+    };
+    let near = |held: f64| held.clamp(0.88 * middle, 1.12 * middle);
+    let margin = (long.block / 2.0).max(0.02 * middle);
+    let interval = ((near(least)).min(middle - margin), near(most).max(middle + margin));
+    Property::number(
+        key,
+        middle,
+        interval,
+        0.93,
+        format!("{told}, and by flushes so much of it waited for the flash"),
+    )
+}
+
+fn picture(long: &Burst, property: &Property) -> Series {
+    let ios = long.taken.len();
+    let every = ios.div_ceil(512);
+    let points =
+        |of: fn([f64; 2]) -> [f64; 2]| long.taken.iter().step_by(every).map(|point| of(*point)).collect();
+    let mut lines = vec![Line::new("taken", points(|[time, bytes]| [time, bytes]))];
+    let mut marks = Vec::new();
+    if let Course::Knee(knee) = long.course() {
+        let [end, bytes] = long.taken[ios - 1];
+        let held = property.number_found().unwrap_or_else(|| knee.held());
+        let at = knee.taken / knee.before * 1e9;
+        let predicted = vec![[0.0, 0.0], [at, knee.taken], [end, bytes]];
+        lines.push(Line::new("two speeds", predicted));
+        marks.push(Mark { x: at, label: format!("full: {}", amount(held as u64)) });
+    }
+    Series::new(
+        "How much is taken before the flash has to keep up?",
+        Shape::Line,
+        axis("since the burst began", "ns"),
+        axis("taken", "bytes"),
+    )
+    .lines(lines)
+    .marks(marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A buffer of so many pages before dies that take a page each for a time; pages arrive one a time unit.
+    fn taken(
+        pages: usize,
+        buffer: usize,
+        dies: usize,
+        program: f64,
+        jitter: impl Fn(usize) -> f64,
+    ) -> (Vec<[f64; 2]>, f64) {
+        let mut free = vec![0.0_f64; dies];
+        let (mut released, mut taken): (Vec<f64>, Vec<[f64; 2]>) = (Vec::new(), Vec::new());
+        let mut now = 0.0_f64;
+        for page in 0..pages {
+            let mut ascending = released.clone();
+            ascending.sort_by(f64::total_cmp);
+            let room = page.checked_sub(buffer).map_or(0.0, |index| ascending[index]);
+            now = now.max(room) + 1.0;
+            taken.push([now, (page + 1) as f64]);
+            let die = (0..dies).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap();
+            free[die] = free[die].max(now) + program + jitter(page);
+            released.push(free[die]);
+        }
+        let flushed = released.iter().fold(0.0_f64, |last, at| last.max(*at));
+        (taken, flushed)
+    }
+
+    fn held(buffer: usize, dies: usize, program: f64, jitter: impl Fn(usize) -> f64 + Copy) -> Vec<f64> {
+        let pages = 8 * buffer;
+        let (curve, flushed) = taken(pages, buffer, dies, program, jitter);
+        let long = Burst { taken: curve, block: 1.0, bytes: pages as u64, flushed };
+        let of = |share: f64| {
+            let pages = (share * pages as f64) as usize;
+            let (_, flushed) = taken(pages, buffer, dies, program, jitter);
+            let (before, after) = long.taken_at(flushed).unwrap();
+            before.midpoint(after) - pages as f64
+        };
+        SHARES.into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_waits_when_the_same_has_been_programmed_is_the_buffer() {
+        // Dies that keep step and dies that do not, buffers larger and smaller than what they program at once.
+        for (buffer, dies, program) in [(64, 16, 40.0), (100, 7, 33.0), (40, 32, 100.0), (300, 4, 6.0)] {
+            let estimates = held(buffer, dies, program, |page| (page % 7) as f64 * 0.3);
+            let middle = median(&estimates).unwrap();
+            assert!((middle / buffer as f64 - 1.0).abs() < 0.1, "{buffer}: {estimates:?}");
+        }
+    }
+
+    #[test]
+    fn flushes_that_disagree_decide_nothing() {
+        assert!(agree(&[100.0, 101.0, 99.0, 100.0, 300.0]), "one may be off");
+        assert!(!agree(&[100.0, 101.0, 50.0, 100.0, 300.0]));
+        assert!(!agree(&[100.0, 101.0]), "too few");
+        assert!(!agree(&[-5.0, -4.0, -3.0, -5.0, -4.0]));
+    }
+}
