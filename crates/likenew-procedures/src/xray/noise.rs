@@ -24,10 +24,10 @@ pub(super) const NAME: &str = "noise";
 const SAME_PLACE: &str = "same place";
 const IN_ORDER: &str = "in order";
 
-/// So many rounds, half of them of each kind.
-const ROUNDS: usize = 8;
-const ROUND: Nanos = Nanos::from_millis(200);
-const IOS_MAX: u32 = 4096;
+/// So many rounds, half of them of each kind: together so long that what comes every few seconds is met.
+const ROUNDS: usize = 16;
+const ROUND: Nanos = Nanos::from_millis(300);
+const SAMPLES: u32 = 2048;
 /// Read in order by one I/O, and before it begins again.
 const LENGTH: u32 = 256 << 10;
 const STRETCH: u64 = 256 << 20;
@@ -102,9 +102,9 @@ impl Probe for NoiseProbe {
             let place = Place::Forward(Region::bytes(0..stretch));
             (IN_ORDER, Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random))
         };
-        let until = Until { elapsed: Some(ROUND), ..Until::ops(u64::from(IOS_MAX)) };
+        let until = Until::elapsed(ROUND);
         let workload = Workload::new(format!("{name} {}", round / 2 + 1), until, vec![stream]);
-        (round < ROUNDS).then_some(Workload { samples: IOS_MAX, ..workload })
+        (round < ROUNDS).then_some(Workload { samples: SAMPLES, ..workload })
     }
 
     fn find(&self, scene: &Scene<'_>) -> Finding {

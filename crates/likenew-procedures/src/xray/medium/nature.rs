@@ -84,6 +84,10 @@ impl Nature {
     /// What it is in the light of reads of one place that were not in a hurry.
     pub(super) fn unhurried(self, scene: &Scene<'_>, reads: Option<&Segment>) -> Self {
         let (Self::Steady { .. }, Some(usual_ns)) = (&self, paced_ns(scene)) else { return self };
+        // Somebody else may have been in the way of the one or the other.
+        if scene.known.noise().is_some_and(|noise| noise.is_busy()) {
+            return self;
+        }
         let latencies = reads.map(latencies).unwrap_or_default();
         let Some(alone_ns) = median(&latencies).filter(|_| latencies.len() >= READS_MIN) else { return self };
         let own = lower_spread(&latencies).unwrap_or(0.0);
