@@ -10,6 +10,7 @@ mod endure;
 mod fill;
 mod import;
 mod judge;
+mod model;
 mod record;
 mod replay;
 mod report;
@@ -40,6 +41,7 @@ pub(crate) use endure::{Endure, EndureTest, Extent};
 pub(crate) use fill::Fill;
 pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
+pub(crate) use model::{Model, ModelOf};
 pub(crate) use record::Record;
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
@@ -90,6 +92,8 @@ pub(crate) enum Command {
     Xray(Xray),
     /// Does it hold what it says, and is what was written what is read?
     Verify(Verify),
+    /// What explains it: access time, throughput, clusters, memory, parallelism?
+    Model(Model),
     /// Would this drive make a recorded day faster? Replays a recording, on several drives one after the other
     Replay(Replay),
     /// What do applications get of it, and does it hold out?

@@ -10,6 +10,7 @@ pub(crate) mod endure;
 pub(crate) mod fill;
 pub(crate) mod import;
 pub(crate) mod judge;
+pub(crate) mod model;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;

@@ -42,6 +42,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Bench(command) => commands::bench::run(command),
         Command::Sweep(command) => commands::sweep::run(command),
         Command::Surface(command) => commands::surface::run(command),
+        Command::Model(command) => commands::model::run(command),
         Command::Fill(command) => commands::fill::run(command),
         Command::Endure(command) => commands::endure::run(command),
         Command::Age(command) => commands::age::run(command),

@@ -68,3 +68,10 @@ pub(crate) fn tests(
     };
     Ok(patterns.iter().enumerate().map(test).collect())
 }
+
+/// What the maker of a simulated drive says of sequential reads and writes, in bytes a second.
+pub(crate) fn advertised(aim: &Aim) -> Result<(Option<u64>, Option<u64>), Failure> {
+    Ok(aim.model()?.map_or((None, None), |model| {
+        (model.advertised.read_bytes_per_s, model.advertised.write_bytes_per_s)
+    }))
+}

@@ -4,7 +4,7 @@ use likenew_core::units::{Nanos, amount, rate};
 
 use crate::disk::disk_parameters::DiskParameters;
 use crate::flash::page_map_parameters::PageMapParameters;
-use crate::make::{OVERWRITE_BYTES, past, with_cache, with_trim};
+use crate::make::{self, OVERWRITE_BYTES, past, with_cache, with_trim};
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::spec::Spec;
 use crate::state::{Past, State};
@@ -24,7 +24,7 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
         }
     });
     facts.extend(spec.memory.map(|bytes| fact("memory of the host", amount(bytes))));
-    if let Some(faults) = &model.faults {
+    if let Some(faults) = make::faults(spec, model) {
         let described = faults.describe().into_iter();
         facts.extend(described.map(|(name, value)| fact(&format!("fault: {name}"), value)));
     }

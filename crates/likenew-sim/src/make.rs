@@ -2,13 +2,17 @@
 
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::trim::{Layer as TrimLayer, TrimPath};
+use likenew_core::units::Nanos;
 
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::facts;
-use crate::faults::fault_parameters::TrimFault;
+use crate::faults::fault_parameters::{
+    FaultParameters, NeighbourParameters, OutlierParameters, ThrottleParameters, TrimFault,
+};
 use crate::faults::faulty::Faulty;
+use crate::faults::neighbour::Neighbour;
 use crate::flash::compressing_map::CompressingMap;
 use crate::flash::flash_drive::FlashDrive;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
@@ -37,7 +41,8 @@ pub(crate) fn drive(
     text: String,
     saved: Option<&[u8]>,
 ) -> Result<SimDrive, String> {
-    let (device, trims) = match &model.faults {
+    let faults = faults(spec, model);
+    let (device, trims) = match &faults {
         None => {
             let (inner, trims) = mechanism(spec, model, saved)?;
             (with_stamps(inner, spec.data, trims), trims)
@@ -45,6 +50,7 @@ pub(crate) fn drive(
         Some(faults) => {
             let books = saved.map(Faulty::unpack).transpose()?;
             let (inner, trims) = mechanism(spec, model, books.as_ref().map(|saved| saved.inner.as_slice()))?;
+            let inner = with_neighbour(inner, faults, model);
             let inner = with_stamps(inner, spec.data, trims);
             let device: Box<dyn Device> = Box::new(Faulty::new(faults.clone(), inner, books.as_ref()));
             (device, trims)
@@ -67,6 +73,44 @@ pub(crate) fn drive(
     let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
     Ok(SimDrive::new(identity, trim_path, carries_data, device, host, origin))
+}
+
+/// What is wrong with the drive that a spec asks for: what its file says, and what the spec says instead.
+pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<FaultParameters> {
+    let says_any = spec.busy.is_some() || spec.outliers.is_some() || spec.throttle.is_some();
+    if !says_any {
+        return model.faults.clone();
+    }
+    let mut faults = model.faults.clone().unwrap_or_default();
+    if let Some(ios_per_s) = spec.busy {
+        let io_bytes = BUSY_IO_BYTES.max(model.sector_bytes);
+        faults.neighbour =
+            Some(NeighbourParameters { ios_per_s, io_bytes, write_percent: BUSY_WRITE_PERCENT });
+    }
+    if let Some(every_ios) = spec.outliers {
+        faults.outliers = Some(OutlierParameters { every_ios, span: OUTLIER });
+    }
+    if let Some(share) = spec.throttle {
+        let bytes_per_s = (model.mechanism.link().bytes_per_s as f64 * share).max(1.0) as u64;
+        faults.throttle = Some(ThrottleParameters { every: THROTTLE_EVERY, span: THROTTLE, bytes_per_s });
+    }
+    Some(faults)
+}
+
+/// The neighbour of `?busy=`: what a desktop in use does (assumed).
+const BUSY_IO_BYTES: u32 = 16_384;
+const BUSY_WRITE_PERCENT: u32 = 40;
+/// The outliers of `?outliers=`: a few retries of the link or the medium (assumed).
+const OUTLIER: Nanos = Nanos::from_millis(50);
+/// The throttling of `?throttle=` (assumed).
+const THROTTLE_EVERY: Nanos = Nanos::from_secs(4);
+const THROTTLE: Nanos = Nanos::from_secs(1);
+
+/// A mechanism that is shared with a neighbour, if it is one of the faults.
+fn with_neighbour(mechanism: Box<dyn Device>, faults: &FaultParameters, model: &Model) -> Box<dyn Device> {
+    let Some(neighbour) = faults.neighbour else { return mechanism };
+    let capacity = faults.real_capacity_bytes.unwrap_or(model.capacity_bytes);
+    Box::new(Neighbour::new(neighbour, mechanism, capacity))
 }
 
 /// What the drive announces of TRIM, and what is between it and the host.

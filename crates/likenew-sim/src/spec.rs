@@ -37,6 +37,12 @@ pub struct Spec {
     pub cache: Option<bool>,
     /// Bytes of the host's memory for what is buffered, if not as usual.
     pub memory: Option<u64>,
+    /// I/Os a second of a neighbour, if not as the drive's own faults have it.
+    pub busy: Option<u32>,
+    /// One of so many I/Os takes long, if not as the drive's own faults have it.
+    pub outliers: Option<u64>,
+    /// The share of the link's rate that is left while it is throttled, if not as the drive's own faults have it.
+    pub throttle: Option<f64>,
 }
 
 /// How a simulated drive is named.
@@ -52,7 +58,7 @@ pub enum Named {
     Snapshot(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d, data=on and memory=8GiB, joined by &";
+const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer) and throttle=0.2 (of the link's rate, for 1 s of every 4 s), joined by &";
 
 impl Spec {
     /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
@@ -91,6 +97,9 @@ impl Spec {
             data: false,
             cache: None,
             memory: None,
+            busy: None,
+            outliers: None,
+            throttle: None,
         };
         let says_state =
             query.is_some_and(|query| query.split('&').any(|setting| setting.starts_with("state=")));
@@ -131,6 +140,16 @@ impl Spec {
             ("cache", "on") => self.cache = Some(true),
             ("cache", "off") => self.cache = Some(false),
             ("memory", size) => self.memory = Some(memory(size)?),
+            ("busy", ios) => self.busy = Some(whole(key, ios, 1..=1_000_000)?),
+            ("outliers", ios) => self.outliers = Some(u64::from(whole(key, ios, 2..=u32::MAX)?)),
+            ("throttle", share) => match share.parse::<f64>() {
+                Ok(share) if (0.001..1.0).contains(&share) => self.throttle = Some(share),
+                _ => {
+                    return Err(format!(
+                        "throttle is \"{share}\": it takes a share from 0.001 to 1, such as 0.2"
+                    ));
+                }
+            },
             ("fill", share) => match share.parse::<f64>() {
                 Ok(share) if (0.0..=1.0).contains(&share) => self.fill = Some(share),
                 _ => return Err(format!("fill is \"{share}\": it takes a share from 0 to 1, such as 0.8")),
@@ -224,6 +243,12 @@ fn memory(size: &str) -> Result<u64, String> {
     let bytes = parse_size(size).map_err(|error| format!("memory is {error}"))?;
     let fits = MEMORY.contains(&bytes).then_some(bytes);
     fits.ok_or_else(|| format!("memory is \"{size}\": it takes a size from 1MiB to 16TiB, such as 8GiB"))
+}
+
+fn whole(key: &str, text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
+    let (least, most) = (range.start(), range.end());
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("{key} is \"{text}\": it takes a whole number from {least} to {most}"))
 }
 
 fn entry(name: &str) -> &'static Entry {

@@ -4,8 +4,10 @@ mod answer;
 mod case;
 mod confusion;
 mod mark;
+mod noise;
 mod report;
 mod score;
+mod twins;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +17,7 @@ use clap::Args;
 use likenew_sim::drawn::{Family, drawn};
 
 use case::{Case, Query};
+use noise::Noise;
 
 /// Which drives, and what of them.
 #[derive(Clone, Debug, Args)]
@@ -34,6 +37,12 @@ pub(crate) struct Options {
     /// Probes to ask; all of them without this
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// A part of the drives also with a neighbour, outliers, throttling
+    #[arg(long)]
+    noisy: bool,
+    /// Only what `model` says of the drives of a published study
+    #[arg(long)]
+    twins: bool,
     /// Threads, each with a drive of its own
     #[arg(long, default_value_t = 2)]
     threads: usize,
@@ -45,6 +54,10 @@ pub(crate) struct Options {
 /// There is no such family, or a drive can not be made.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let query = Query { only: options.only.clone(), noise: None };
+    if options.twins {
+        print!("{}", twins::report());
+        return Ok(());
+    }
     if let Some(seed) = options.drive {
         print!("{}", report::one(&Case::run(seed, &query)?));
         return Ok(());
@@ -52,7 +65,30 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let seeds = seeds(options)?;
     let cases = run_all(&seeds, &query, options.threads)?;
     print!("{}", report::all(&cases));
+    if options.noisy {
+        print!("{}", noisy(&seeds, cases, &query, options.threads)?);
+    } else if options.only.is_empty() && options.family.is_none() {
+        print!("{}", twins::report());
+    }
     Ok(())
+}
+
+/// One drive in so many is X-rayed again under each noise; families come in turn with another period.
+const NOISY_EVERY: usize = 5;
+
+fn noisy(seeds: &[u64], quiet: Vec<Case>, query: &Query, threads: usize) -> anyhow::Result<String> {
+    let seeds: Vec<u64> = seeds.iter().copied().step_by(NOISY_EVERY).collect();
+    let quiet = quiet.into_iter().filter(|case| seeds.contains(&case.seed)).collect();
+    let mut rounds = vec![("in peace", quiet)];
+    for noise in Noise::ALL {
+        let query = Query { noise: Some(noise), ..query.clone() };
+        rounds.push((noise.name(), run_all(&seeds, &query, threads)?));
+    }
+    let mut text = noise::report(&rounds);
+    for (name, cases) in &rounds[1..] {
+        text += &report::false_claims(&format!("False claims, {name}"), cases);
+    }
+    Ok(text)
 }
 
 /// The seeds of the drives that are meant.
@@ -88,4 +124,60 @@ fn run_all(seeds: &[u64], query: &Query, threads: usize) -> anyhow::Result<Vec<C
     let mut cases = cases.into_inner().expect("nobody panics with it");
     cases.sort_by_key(|case| case.seed);
     Ok(cases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use score::{Score, rows_of};
+
+    /// Two drives of each family.
+    const DRIVES: u64 = 22;
+
+    /// The share of the drives of this test that have to be right, of those that have the property.
+    const RIGHT: [(&str, f64); 7] = [
+        ("medium", 0.97),
+        ("map_page_bytes", 0.8),
+        ("parallelism", 0.8),
+        ("stripe_bytes", 0.8),
+        ("compression", 0.8),
+        ("trim", 0.8),
+        ("token_bucket_ios", 0.7),
+    ];
+
+    #[test]
+    fn an_x_ray_sees_what_is_inside_drives_of_every_family() {
+        let seeds: Vec<u64> = (1..=DRIVES).collect();
+        let cases = run_all(&seeds, &Query::default(), 2).unwrap();
+        for case in &cases {
+            assert!(case.findings.is_ok(), "{}: {:?}", case.target, case.findings);
+        }
+        let text = report::all(&cases);
+        for (key, least) in RIGHT {
+            let right = Score::of(rows_of(&cases, key)).share_right().unwrap();
+            assert!(right >= least, "{key} is right of {right:.3}\n{text}");
+        }
+        let all = Score::of(cases.iter().flat_map(|case| &case.rows));
+        assert!(all.share_false().unwrap() <= 0.02, "{text}");
+        assert!(all.coverage().unwrap() >= 0.86, "{text}");
+    }
+
+    #[test]
+    fn only_the_drives_of_a_family_are_meant() {
+        let options = Options {
+            drives: 33,
+            first: 1,
+            drive: None,
+            family: Some("fast".into()),
+            only: Vec::new(),
+            noisy: false,
+            twins: false,
+            threads: 1,
+        };
+        let meant = seeds(&options).unwrap();
+        assert_eq!(meant.len(), 3);
+        assert!(meant.iter().all(|seed| drawn(*seed).family == Family::Fast));
+        let nobody = Options { family: Some("tape".into()), ..options };
+        assert!(seeds(&nobody).unwrap_err().to_string().contains("there are page map, disk"));
+    }
 }

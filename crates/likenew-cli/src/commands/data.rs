@@ -57,7 +57,7 @@ fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
 }
 
 fn measurement(command: &Data, aim: &Aim) -> Result<DataOptions, Failure> {
-    let (read, write) = advertised(aim)?;
+    let (read, write) = usual::advertised(aim)?;
     let mut options = DataOptions {
         steps: command.steps,
         ops: command.op.clone(),
@@ -95,11 +95,4 @@ fn span(command: &Data, aim: &Aim, tests: &[Test]) -> Result<u64, Failure> {
         )));
     }
     Ok(SPAN_USUAL.max(least).min(usable))
-}
-
-/// What the maker of a simulated drive says of sequential reads and writes, in bytes a second.
-fn advertised(aim: &Aim) -> Result<(Option<u64>, Option<u64>), Failure> {
-    Ok(aim.model()?.map_or((None, None), |model| {
-        (model.advertised.read_bytes_per_s, model.advertised.write_bytes_per_s)
-    }))
 }

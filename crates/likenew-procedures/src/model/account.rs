@@ -41,6 +41,8 @@ pub(super) struct ModelRow {
 const EXPLAINS: f64 = 0.15;
 /// Where points themselves are not known to a half of what predictions are off by, it may be noise.
 const NOISE: f64 = 0.5;
+/// Times that differ by so many deviations differ; many pairs are compared.
+const DEVIATIONS: f64 = 3.0;
 /// Fewer points than this held out decide nothing.
 const HELD_MIN: usize = 3;
 
@@ -64,10 +66,18 @@ impl Account {
                 let kept: Vec<Observation> = kept.iter().map(|index| observations[*index]).collect();
                 Some(form.fit(&kept, grain)?.ns(&observations[held].point))
             };
-            let held = held_out(&values, &inner, predict).filter(|held| held.errors.len() >= HELD_MIN);
+            let is_open = *form != Form::Clusters || has_cheaper_longer(&observations);
+            let held =
+                held_out(&values, &inner, predict).filter(|held| is_open && held.errors.len() >= HELD_MIN);
             Tried { form: *form, fitted: form.fit(&observations, grain), held }
         });
-        let tried: Vec<Tried> = tried.collect();
+        let mut tried: Vec<Tried> = tried.collect();
+        // Of forms with as many numbers the better one comes first.
+        let error = |of: &Tried| of.held.as_ref().map_or(f64::INFINITY, HeldOut::typical);
+        tried.sort_by(|one, other| {
+            let parameters = one.form.parameters().cmp(&other.form.parameters());
+            parameters.then(error(one).total_cmp(&error(other)))
+        });
         let errors: Vec<Option<HeldOut>> = tried.iter().map(|tried| tried.held.clone()).collect();
         Self { curve, chosen: simplest_as_good(&errors), observations, tried }
     }
@@ -158,6 +168,16 @@ impl Account {
             others.filter_map(|(_, tried)| Some((tried.form.name(), tried.held.as_ref()?.typical())));
         errors.min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
+}
+
+/// Whether some request takes less time than one that is no longer: only a penalty that it does not pay explains that, and without it none
+/// is claimed.
+fn has_cheaper_longer(observations: &[Observation]) -> bool {
+    let is_cheaper = |long: &Observation, short: &Observation| {
+        let error = DEVIATIONS * long.deviation.hypot(short.deviation);
+        long.point.bytes >= short.point.bytes && (short.ns / long.ns).ln() > error
+    };
+    observations.iter().any(|long| observations.iter().any(|short| is_cheaper(long, short)))
 }
 
 /// A share for people: `3.2 %`, `48 %`; a factor where it is large.

@@ -11,6 +11,7 @@ use likenew_core::until::Until;
 use likenew_core::verdict::{Standing, Verdict};
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::change_points::knees;
+use likenew_stats::interval::Interval;
 use serde::Serialize;
 
 use super::ground::Ground;
@@ -140,47 +141,79 @@ impl Burst<'_> {
     }
 }
 
-/// What all bursts of one block agree on: memory of so many writes, or none that was seen. By depth: a memory of n writes does for one write at a time
-/// what n in flight do without.
+/// What all bursts of one block agree on.
+struct Agreed {
+    block: u64,
+    /// Writes that memory takes, with the ends of all intervals.
+    writes: Interval,
+    mean: f64,
+    faster: f64,
+}
+
+impl Agreed {
+    /// `None` where one of them never became slower.
+    fn on(bursts: &[Burst<'_>], block: u64) -> Option<Self> {
+        let of_block = bursts.iter().filter(|burst| burst.block == block);
+        let full: Vec<Full> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;
+        let least = |of: fn(&Full) -> f64| full.iter().map(of).reduce(f64::min);
+        let high = full.iter().map(|full| full.writes_high).reduce(f64::max)?;
+        Some(Self {
+            block,
+            writes: Interval { low: least(|full| full.writes_low)?, high },
+            mean: full.iter().map(|full| full.writes).sum::<f64>() / full.len() as f64,
+            faster: least(|full| full.after_ns / full.before_ns)?,
+        })
+    }
+
+    fn bytes(&self) -> f64 {
+        self.mean * self.block as f64
+    }
+}
+
+/// Memory of so many writes, or none that was seen. By depth: memory of n writes does for one at a time what n in flight do
+/// without.
 pub(super) fn verdict(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Option<Verdict> {
-    let long = bursts.iter().map(|burst| burst.block).max()?;
-    let of_long: Vec<_> = bursts.iter().filter(|burst| burst.block == long).collect();
-    let full: Vec<Full> = of_long.iter().filter_map(|burst| burst.full).collect();
-    let claim = "Its memory takes writes at once before the medium sets the pace.";
-    if full.len() < of_long.len() {
-        let most = of_long.iter().map(|burst| burst.segment.bytes(Op::Write)).max()?;
-        let says = if full.is_empty() {
-            "none of the bursts became slower for good"
-        } else {
-            "not every burst became slower"
-        };
+    let most = bursts.iter().map(|burst| burst.segment.bytes(Op::Write)).max()?;
+    let mut blocks: Vec<u64> = bursts.iter().map(|burst| burst.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let agreed: Vec<Agreed> = blocks.into_iter().filter_map(|block| Agreed::on(bursts, block)).collect();
+    let Some(long) = agreed.last() else {
+        let claim = "Its memory takes writes at once before the medium sets the pace.";
         return Some(
             Verdict::new(claim, Standing::Undecided)
-                .because(format!("{says}, within {}", amount(most)))
+                .because(format!("not every burst became slower for good, within {}", amount(most)))
                 .caveat(
                     "memory that holds more, or that is emptied as fast as it fills, is not seen by this",
                 ),
         );
-    }
-    let writes = full.iter().map(|full| full.writes).sum::<f64>() / full.len() as f64;
-    let low = full.iter().map(|full| full.writes_low).fold(f64::INFINITY, f64::min);
-    let high = full.iter().map(|full| full.writes_high).fold(0.0, f64::max);
-    let block = long as f64;
-    let faster = full.iter().map(|full| full.after_ns / full.before_ns).fold(f64::INFINITY, f64::min);
+    };
+    let block = long.block as f64;
     let claim = format!(
         "Its memory takes {} of random writes before the medium sets the pace.",
-        amount((writes * block) as u64)
+        amount(long.bytes() as u64)
     );
     let mut verdict = Verdict::new(claim, Standing::Holds)
-        .estimate(writes * block, low * block, high * block, "bytes")
+        .estimate(long.bytes(), long.writes.low * block, long.writes.high * block, "bytes")
         .because(format!(
-            "from rest on, {writes:.0} writes of {} were taken {} times as fast as those that followed",
-            amount(long),
-            three_digits(faster)
+            "from rest on, {:.0} writes of {} were taken at least {} times as fast as those that followed",
+            long.mean,
+            amount(long.block),
+            three_digits(long.faster)
         ));
+    if let [short, long] = &agreed[..]
+        && short.writes.low <= long.writes.high
+        && long.writes.low <= short.writes.high
+    {
+        verdict = verdict.because(format!(
+            "so many of {} were, too: it is their number that fills it",
+            amount(short.block)
+        ));
+    }
     if let Some(gain) = gain_by_depth {
         verdict = verdict.because(format!(
-            "so depth × size is that memory at any depth: the deepest queue of random writes did {} times what one at a time did",
+            "memory of n writes does for one at a time what n in flight do without it: the deepest queue did {} times what one at a \
+             time did",
             three_digits(gain)
         ));
     }

@@ -208,7 +208,9 @@ impl<'a> Course<'a> {
                 let aligned = lengths.iter().copied().filter(|bytes| {
                     op == Op::Write && *bytes > self.block() && *bytes <= 2 * self.visit_bytes()
                 });
-                let aligned: Vec<Point> = aligned.map(at(op, Way::Aligned)).collect();
+                // Once and a half as long tells clusters apart that are twice each other.
+                let halves = |bytes: u64| [bytes].into_iter().chain((factor == 2).then_some(bytes / 2 * 3));
+                let aligned: Vec<Point> = aligned.flat_map(halves).map(at(op, Way::Aligned)).collect();
                 lengths.into_iter().map(at(op, Way::Random)).chain(aligned).collect()
             }
             Curve::Sequential(op) => {

@@ -54,9 +54,10 @@ pub(super) struct Fitted {
     sum: PositiveSum<3>,
     /// All that the points do not tell from it, itself included.
     possible: Vec<(Option<f64>, PositiveSum<3>)>,
-    grain: Grain,
+    pub(super) grain: Grain,
 }
 
+const AS_LIKELY_AS_NOT: f64 = 0.5;
 /// Points beside those whose number a form has.
 const SPARE: usize = 1;
 
@@ -174,12 +175,15 @@ impl Fitted {
         self.sum.at(&self.form.parts(self.shape.unwrap_or(0.0), point, self.grain))
     }
 
-    /// That of all that is possible, least and greatest.
+    /// From the least to the greatest that it may be, as likely as not, over all that is possible.
     pub(super) fn range_ns(&self, point: &Point) -> Interval {
         let at = |(shape, sum): &(Option<f64>, PositiveSum<3>)| {
-            sum.at(&self.form.parts(shape.unwrap_or(0.0), point, self.grain))
+            let parts = self.form.parts(shape.unwrap_or(0.0), point, self.grain);
+            let alone = Interval { low: sum.at(&parts), high: sum.at(&parts) };
+            sum.interval_at(&parts, AS_LIKELY_AS_NOT).unwrap_or(alone)
         };
-        around(self.possible.iter().map(at)).unwrap_or(Interval { low: self.ns(point), high: self.ns(point) })
+        let own = Interval { low: self.ns(point), high: self.ns(point) };
+        self.possible.iter().map(at).fold(own, join)
     }
 
     /// Its own scatter squared, over the points.

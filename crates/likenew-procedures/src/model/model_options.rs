@@ -51,7 +51,7 @@ impl Default for ModelOptions {
             span: None,
             bytes: None,
             time: Nanos::from_secs(600),
-            visit: Nanos::from_secs(2),
+            visit: Nanos::from_secs(3),
             data: DataClass::Random,
             advertised_read_bytes_per_s: None,
             advertised_write_bytes_per_s: None,

@@ -125,7 +125,8 @@ fn lines(account: &Account) -> Vec<Line> {
         });
         lines.push(Line::new(format!("{way}, measured"), measured).band(band.collect()));
         if let Some((fitted, _)) = account.chosen() {
-            let points = between(&first.point, last.point.bytes).map(|point| predicted(fitted, &point));
+            let points = between(&first.point, last.point.bytes, fitted.grain.small)
+                .map(|point| predicted(fitted, &point));
             lines.push(Line::new(format!("{way}, predicted"), points.collect()));
         }
     }
@@ -136,13 +137,12 @@ fn predicted(fitted: &Fitted, point: &Point) -> [f64; 2] {
     [point.bytes as f64, speed_of(point, fitted.ns(point))]
 }
 
-/// Points from one length to another; whole powers of two of an aligned line, as what lies between has an alignment of its own.
-fn between(first: &Point, last: u64) -> impl Iterator<Item = Point> {
+/// Points from one length to another, as they could be measured: aligned ones double, as what lies between has an alignment of its own.
+fn between(first: &Point, last: u64, small: u64) -> impl Iterator<Item = Point> {
     let (first, steps) = (*first, if first.way == Way::Aligned { 1 } else { STEPS });
     let bytes =
         (0..).map(move |step| (first.bytes as f64 * 2f64.powf(f64::from(step) / f64::from(steps))) as u64);
-    let grain = if first.way == Way::Aligned { 1 } else { 512 };
-    let bytes = bytes.map(move |bytes| (bytes - bytes % grain).max(first.bytes));
+    let bytes = bytes.map(move |bytes| if bytes > small { bytes - bytes % small } else { bytes });
     bytes.take_while(move |bytes| *bytes <= last).map(move |bytes| Point { bytes, ..first })
 }
 

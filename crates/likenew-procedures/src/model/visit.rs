@@ -20,7 +20,6 @@ pub(super) struct Visit {
     pub(super) ns: f64,
     /// Of that, by the scatter of its requests, as a share.
     pub(super) error: f64,
-    pub(super) requests: f64,
 }
 
 /// A point with all its visits.
@@ -33,6 +32,9 @@ pub(super) struct Measured {
 
 /// No model of a drive is meant to be truer than this share, and no clock and cache are quieter.
 const DEVIATION_LEAST: f64 = 0.01;
+
+/// So many visits show by themselves how far they differ.
+const VISITS_TELL: usize = 3;
 
 /// Every point in the order of its first visit. A visit in which nothing was moved says nothing.
 pub(super) fn measured(evidence: &Evidence) -> Vec<Measured> {
@@ -67,7 +69,6 @@ impl Visit {
             to: region.end as f64 / capacity as f64,
             ns,
             error: scatter(&total.latency) / requests.sqrt(),
-            requests,
         })
     }
 
@@ -129,12 +130,12 @@ impl Measured {
         self.point.bytes as f64 / self.ns() * 1e9
     }
 
-    /// How far that can be off, as a share: by the scatter of the requests, or by how far visits at different moments differ,
-    /// whichever is more.
+    /// How far that can be off, as a share: by how far visits at different moments differ, which is all that counts, and by the scatter of
+    /// their requests where there are too few visits to tell.
     pub(super) fn deviation(&self) -> f64 {
         let count = self.visits.len() as f64;
         let squares: f64 = self.visits.iter().map(|visit| visit.error.powi(2)).sum();
-        let within = squares.sqrt() / count;
+        let within = if self.visits.len() < VISITS_TELL { squares.sqrt() / count } else { 0.0 };
         let between = self.spread().unwrap_or(0.0) / count.sqrt();
         DEVIATION_LEAST.hypot(within.max(between))
     }

@@ -78,9 +78,12 @@ fn doublings(span: u64) -> impl Iterator<Item = u64> {
         .take_while(move |window| *window < span)
 }
 
-/// To whole blocks of any drive, by parts that no other window has.
+/// To parts of a map of any size: a part that a window covers half is used half as often as the others. It is never a
+/// power of two, so that no other window has its length.
 fn rounded(bytes: f64) -> u64 {
-    (bytes as u64).next_multiple_of(1 << 16)
+    let step: u64 = if bytes < 128e6 { 1 << 20 } else { 1 << 24 };
+    let rounded = (bytes as u64).next_multiple_of(step);
+    if rounded.is_power_of_two() { rounded + step } else { rounded }
 }
 
 fn reading(scene: &Scene<'_>, window: u64, reads: u32) -> Workload {

@@ -10,7 +10,7 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
-use likenew_core::workload::{Arrivals, Pace, Workload};
+use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
 
 use super::finding::Finding;
 use super::probe::Probe;
@@ -45,22 +45,24 @@ impl Probe for MediumProbe {
         };
         match Nature::of(reads, scene)? {
             Nature::Arm { .. } => Pieces::next(scene),
-            Nature::Steady { usual_ns } if nature::may_be_paced(usual_ns) => {
+            Nature::Steady { .. } => {
+                let usual_ns = nature::paced_ns(scene)?;
+                // One place: other places may lie on flash of another age, or nowhere.
+                let one = random_reads(0..u64::from(scene.block().max(4096)), scene.block().max(4096), 1);
                 let per_second = UNHURRIED_SHARE * 1e9 / usual_ns;
                 let pace = Pace::Open { per_second, arrivals: Arrivals::Even, depth_max: 1 };
-                let stream = likenew_core::workload::Stream { pace, ..stream };
                 let until = Until { elapsed: Some(TIME), ..Until::ops(u64::from(UNHURRIED_READS)) };
-                let workload = Workload::new(UNHURRIED, until, vec![stream]);
+                let workload = Workload::new(UNHURRIED, until, vec![Stream { pace, ..one }]);
                 scene.ran(UNHURRIED).is_none().then_some(Workload { samples: UNHURRIED_READS, ..workload })
             }
-            Nature::Steady { .. } | Nature::Network { .. } => None,
+            Nature::Network { .. } => None,
         }
     }
 
     fn find(&self, scene: &Scene<'_>) -> Finding {
         let Some(reads) = scene.ran(EVERYWHERE) else { return Finding::default() };
         let Some(nature) = Nature::of(reads, scene) else { return Finding::default() };
-        let nature = nature.unhurried(scene.ran(UNHURRIED));
+        let nature = nature.unhurried(scene, scene.ran(UNHURRIED));
         let pieces = Pieces::seen(scene);
         let property = match &nature {
             Nature::Arm { because, .. } => disk(because, pieces.as_ref()),

@@ -1,21 +1,21 @@
 //! Whether old data takes longer to read than fresh data: the same addresses read as they were found, and again after
-//! they were written.
+//! the drive was filled.
 //!
 //! Charge leaks out of flash cells, and pages that are not read right at once are read again (Cai and others, "Data
-//! Retention in MLC NAND Flash Memory", HPCA 2015). What was just written into a block that had been begun long ago reads
-//! like old data, so that only much writing, as of the whole drive, can show that there is no difference.
+//! Retention in MLC NAND Flash Memory", HPCA 2015). A little writing shows nothing: it may lie in a block that was begun long
+//! ago and reads like old data, or in a pseudo-SLC cache, which is read faster at any age. What lies in the middle of a drive that
+//! was filled in order is neither.
 
 use std::ops::Range;
 
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::Workload;
 use likenew_stats::interval::median_interval;
 use likenew_stats::summary::{median, sorted};
 
@@ -28,14 +28,10 @@ use crate::series::axis;
 
 pub(super) const AS_FOUND: &str = "as-found";
 const FRESH: &str = "fresh";
-const WRITE: &str = "write";
 /// What is read, by reads as long as pages of maps are.
 const WINDOW: u64 = 4 << 20;
 const LENGTHS: [u32; 3] = [4096, 8192, 16_384];
 const READS: u32 = 192;
-/// Where nothing else writes the addresses they are written so far, at most this share of them all.
-const WRITE_MAX: u64 = 64 << 20;
-const WRITE_SHARE: u64 = 16;
 /// Ratios within this of one are none, and up to the second nothing is claimed.
 const SAME: f64 = 0.03;
 const LONGER: f64 = 0.05;
@@ -63,7 +59,7 @@ impl Probe for AsFound {
     }
 }
 
-/// Reads them again after they were written; writes them where nobody else has.
+/// Reads them again after they were written together with all others.
 pub(super) struct OldData;
 
 impl Probe for OldData {
@@ -73,34 +69,21 @@ impl Probe for OldData {
 
     fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
         let before = as_found(scene)?;
-        if !asks(scene) || scene.ran(FRESH).is_some() {
+        if !asks(scene) || scene.ran(FRESH).is_some() || !scene.is_whole() {
             return None;
         }
         let window = window(scene.span);
-        let fresh = |range| Workload { name: FRESH.into(), ..reading(range, length(before)) };
-        if is_rewritten(scene, before, &window) {
-            return Some(fresh(window));
-        }
-        let bytes = WRITE_MAX.min(scene.span / WRITE_SHARE);
-        let written = window.start..window.start + bytes - bytes % WINDOW;
-        if written.is_empty() {
-            return None;
-        }
-        if scene.ran(WRITE).is_some() {
-            return Some(fresh(written.end - WINDOW..written.end));
-        }
-        let place = Place::Forward(Region::bytes(written));
-        let stream = Stream::closed(Mix::Only(Op::Write), 1 << 17, place, 4, DataClass::Random);
-        let workload = Workload { flush: true, ..Workload::new(WRITE, Until::bytes(bytes), vec![stream]) };
-        scene.may_write(bytes).then_some(workload)
+        let fresh = || Workload { name: FRESH.into(), ..reading(window.clone(), length(before)) };
+        is_rewritten(scene, before, &window).then(fresh)
     }
 
     fn find(&self, scene: &Scene<'_>) -> Finding {
-        let (Some(before), Some(after)) = (as_found(scene), scene.ran(FRESH)) else {
-            return Finding::default();
+        let Some(before) = as_found(scene) else { return Finding::default() };
+        let Some(after) = scene.ran(FRESH) else {
+            let because = "what is fresh for certain is there only once the drive was filled in order";
+            return Finding::of(Property::undecided(Key::OldDataReadRatio, because), None);
         };
-        let all = scene.ran(WRITE).is_none();
-        let property = property(scene, before, after, all);
+        let property = property(scene, before, after);
         property.map_or_else(Finding::default, |property| {
             Finding::of(property, Some(("old_and_fresh_reads", picture(before, after))))
         })
@@ -137,7 +120,7 @@ fn as_found<'a>(scene: &Scene<'a>) -> Option<&'a Segment> {
     found.min_by(|one, other| far(one).total_cmp(&far(other)))
 }
 
-/// Whether these addresses were written in order since.
+/// Whether these addresses were written in order since, together with most others.
 fn is_rewritten(scene: &Scene<'_>, before: &Segment, window: &Range<u64>) -> bool {
     let geometry = &scene.evidence.geometry;
     let later = scene.evidence.segments.iter().filter(|segment| segment.began >= before.ended);
@@ -151,12 +134,14 @@ fn is_rewritten(scene: &Scene<'_>, before: &Segment, window: &Range<u64>) -> boo
         let region =
             segment.workload.streams[0].place.region().resolve(geometry.capacity, geometry.block).ok()?;
         let end = region.end.min(region.start + super::scene::written(segment));
-        Some(end.min(window.end).saturating_sub(region.start.max(window.start)))
+        let inside = end.min(window.end).saturating_sub(region.start.max(window.start));
+        Some((inside, end - region.start))
     });
-    covered.sum::<u64>() >= window.end - window.start
+    let (inside, all) = covered.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    inside >= window.end - window.start && all > scene.span / 2
 }
 
-fn property(scene: &Scene<'_>, before: &Segment, after: &Segment, all: bool) -> Option<Property> {
+fn property(scene: &Scene<'_>, before: &Segment, after: &Segment) -> Option<Property> {
     let key = Key::OldDataReadRatio;
     let (old, fresh) = (latencies(before), latencies(after));
     let (old_ns, fresh_ns) = (median(&old)?, median(&fresh).filter(|median| *median > 0.0)?);
@@ -177,11 +162,10 @@ fn property(scene: &Scene<'_>, before: &Segment, after: &Segment, all: bool) -> 
         Property::undecided(key, format!("{told}, on a drive that does not answer steadily"))
     } else if ratio > 1.0 + LONGER {
         Property::number(key, ratio, interval, 0.95, told)
-    } else if ratio < 1.0 + SAME && all {
+    } else if ratio < 1.0 + SAME {
         Property::absent(key, 0.95, told)
     } else {
-        let because = "too little was written to tell: a block that was begun long ago is read as old";
-        Property::undecided(key, format!("{told}; {because}"))
+        Property::undecided(key, format!("{told}, which is too little to tell"))
     })
 }
 

@@ -20,7 +20,7 @@ use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
 use likenew_core::workload::{Pace, Stream, Workload};
-use likenew_stats::summary::median;
+use likenew_stats::summary::{median, quantile};
 
 use super::finding::Finding;
 use super::ground::written_in_order;
@@ -48,8 +48,14 @@ const ALONE: &str = "alone";
 const DEEP: &str = "32 in flight";
 const ALONE_READS: u32 = 256;
 const DEEP_READS: u64 = 2048;
-/// An area is at most this share of all addresses.
+/// An area is at most this share of all addresses, and smaller where nobody else has written it.
 const SHARE_MAX: u64 = 4;
+const WRITE_MAX: u64 = 64 << 20;
+const WRITE_SHARE: u64 = 32;
+const EVERYWHERE: &str = "two readers over all";
+const EVERYWHERE_READS: u32 = 65_536;
+/// Reads all over the drive that differ by less than this share of their median lie on flash of one kind and age.
+const EVEN: f64 = 0.25;
 
 /// Two readers that meet on one die.
 pub(super) struct Parallelism;
@@ -66,16 +72,20 @@ impl Probe for Parallelism {
         for stage in usable(scene) {
             if let Some(walk) = scene.ran(&walk_name(stage.bytes)) {
                 match Conflicts::of(walk, alone_ns(scene)).map(|conflicts| conflicts.pattern()) {
-                    Some(Pattern::Everywhere | Pattern::Clear { .. }) => return deep(scene, walk),
-                    _ => continue,
+                    None | Some(Pattern::Unclear { .. }) => continue,
+                    Some(_) => return deep(scene, walk),
                 }
             }
             let name = write_name(stage.bytes);
             let Some(area) = area(scene, stage.bytes) else {
                 // What is there was not written in order, or who knows how.
                 let start = scene.span / 2 - scene.span / 2 % stage.bytes;
-                let wanted = scene.ran(&name).is_none() && scene.may_write(stage.bytes);
-                return wanted.then(|| writing(name, start..start + stage.bytes));
+                let is_little = stage.bytes <= WRITE_MAX.min(scene.span / WRITE_SHARE);
+                let may = is_little && scene.may_write(stage.bytes);
+                if may && scene.ran(&name).is_none() {
+                    return Some(writing(name, start..start + stage.bytes));
+                }
+                break;
             };
             if scene.ran(ALONE).is_none() {
                 let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(ALONE_READS.into()) };
@@ -83,6 +93,10 @@ impl Probe for Parallelism {
                 return Some(Workload { samples: ALONE_READS, ..Workload::new(ALONE, until, vec![stream]) });
             }
             return Some(walking(scene, stage, area));
+        }
+        // Without a period the share of places tells as much.
+        if scene.ran(EVERYWHERE).is_none() && is_even(scene) {
+            return Some(walking_everywhere(scene));
         }
         let last = usable(scene).filter_map(|stage| scene.ran(&walk_name(stage.bytes))).last()?;
         deep(scene, last)
@@ -93,7 +107,9 @@ impl Probe for Parallelism {
         let walks = STAGES.iter().filter_map(|stage| scene.ran(&walk_name(stage.bytes)));
         let seen: Vec<Conflicts> = walks.filter_map(|walk| Conflicts::of(walk, alone_ns)).collect();
         let is_clear = |conflicts: &&Conflicts| matches!(conflicts.pattern(), Pattern::Clear { .. });
-        let Some(best) = seen.iter().find(is_clear).or(seen.last()) else { return Finding::default() };
+        let everywhere = scene.ran(EVERYWHERE).and_then(|walk| Conflicts::of(walk, usual_ns(scene)?));
+        let best = seen.iter().find(is_clear).or(everywhere.as_ref()).or(seen.last());
+        let Some(best) = best else { return Finding::default() };
         let busy = scene.known.noise().is_some_and(|noise| noise.is_busy());
         let [dies, stripe] = properties(&best.pattern(), busy, &at_once(scene, alone_ns));
         let picture = ("conflicts_by_place", picture(best));
@@ -142,6 +158,27 @@ fn walking(scene: &Scene<'_>, stage: &Stage, area: Range<u64>) -> Workload {
     Workload { samples: stage.reads, ..workload }
 }
 
+/// Over all addresses whose map is at hand, whatever has put them where they are.
+fn walking_everywhere(scene: &Scene<'_>) -> Workload {
+    let covered = scene.known.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
+    let end = scene.span.min(covered as u64);
+    let grain = 4096.max(scene.block());
+    let stage = Stage { bytes: end, grain: grain.into(), reads: EVERYWHERE_READS };
+    Workload { name: EVERYWHERE.into(), ..walking(scene, &stage, 0..end - end % u64::from(grain)) }
+}
+
+/// How long random reads all over the drive took.
+fn usual_ns(scene: &Scene<'_>) -> Option<f64> {
+    median(&latencies(scene.anyone_ran("medium: random reads")?))
+}
+
+/// Whether those lie on flash of one kind and age: what touches none meets nobody.
+fn is_even(scene: &Scene<'_>) -> bool {
+    let reads = scene.anyone_ran("medium: random reads").map(latencies).unwrap_or_default();
+    let (low, high) = (quantile(&reads, 0.05), quantile(&reads, 0.95));
+    low.zip(high).is_some_and(|(low, high)| low > 0.0 && high < (1.0 + EVEN) * low)
+}
+
 /// How much faster reads are side by side: what is left to say where dies do not show.
 fn deep(scene: &Scene<'_>, walk: &Segment) -> Option<Workload> {
     let region = walk.workload.streams.get(1)?.place.region();
@@ -151,8 +188,9 @@ fn deep(scene: &Scene<'_>, walk: &Segment) -> Option<Workload> {
     scene.ran(DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
 }
 
+/// Reads right after a write may have waited for what it has left to do: the fastest tenth has not.
 fn alone_ns(scene: &Scene<'_>) -> f64 {
-    scene.ran(ALONE).and_then(|alone| median(&latencies(alone))).unwrap_or(0.0)
+    scene.ran(ALONE).and_then(|alone| quantile(&latencies(alone), 0.1)).unwrap_or(0.0)
 }
 
 fn at_once(scene: &Scene<'_>, alone_ns: f64) -> String {
@@ -177,21 +215,18 @@ fn properties(pattern: &Pattern, busy: bool, at_once: &str) -> [Property; 2] {
             "a reader waits for another one that stays on one page at {:.1} % of all places, without a clear period",
             share * 100.0
         )),
-        Pattern::Clear { share, dies, dies_interval, stripe, stripe_interval, runs } => {
+        Pattern::Clear { share, dies, stripe } => {
             let because = format!(
-                "a reader waits for another one that stays on one page at {:.1} % of all places, in {runs} runs{at_once}",
+                "a reader waits for another one that stays on one page at {:.1} % of all places{at_once}",
                 share * 100.0
             );
             let confidence = if busy { 0.8 } else { 0.95 };
-            let dies = dies_interval.map_or_else(
-                || Property::undecided(Key::Parallelism, &because),
-                |interval| Property::number(Key::Parallelism, *dies, interval, confidence, &because),
-            );
-            let stripe = stripe_interval.map_or_else(
-                || Property::undecided(Key::StripeBytes, &because),
-                |interval| Property::number(Key::StripeBytes, *stripe, interval, confidence, &because),
-            );
-            [dies, stripe]
+            let number = |key, (value, low, high)| {
+                Property::number(key, value, (low, high), confidence, because.clone())
+            };
+            let no_period = || Property::undecided(Key::StripeBytes, format!("{because}, without a period"));
+            let stripe = stripe.map_or_else(no_period, |stripe| number(Key::StripeBytes, stripe));
+            [number(Key::Parallelism, *dies), stripe]
         }
     }
 }

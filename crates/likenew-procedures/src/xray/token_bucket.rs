@@ -1,8 +1,8 @@
 //! A bucket of credits: I/Os go fast as long as there are credits, each takes one, and a few flow in each second.
 //!
 //! Random reads as fast as they go, until their rate falls to a lower one that lasts. A bucket that was full held what was
-//! served beyond that rate: the most, over all stretches of the run so far, of I/Os − rate × time. So reads before
-//! this probe count, and rests in which the bucket filled again do not hide anything.
+//! served beyond that rate: the most, over all stretches of the probe, of I/Os − rate × time. So rests in which the bucket filled
+//! again do not hide anything.
 
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
@@ -29,8 +29,9 @@ const LONGER: f64 = 1.5;
 /// All of them together take this long at most, and read so often: a bucket of half an hour is found.
 const TIME_MAX: Nanos = Nanos::from_secs(45 * 60);
 const READS_MAX: u64 = 6_500_000;
-/// After the first burst the drive rests: a bucket that was empty to begin with has something in it then.
-const REST_SPAN: Nanos = Nanos::from_secs(60);
+/// Before the first burst the bucket gets back what was taken before; and before the second one that was empty to begin with
+/// gets something.
+const RESTS: [Nanos; 2] = [Nanos::from_secs(20), Nanos::from_secs(60)];
 /// A rate below this share of the highest is another one, and one whose halves differ by less is level.
 const LOWER: f64 = 0.9;
 const LEVEL: f64 = 0.03;
@@ -52,8 +53,9 @@ impl Probe for TokenBucket {
         }
         let bursts = Bursts::of(scene);
         let (reads, spent) = (bursts.reads(), bursts.spent());
-        if bursts.all.len() == 1 && scene.ran(REST).is_none() {
-            return Some(Workload { name: REST.into(), ..Workload::rest(REST_SPAN) });
+        let rests = scene.own.len() - bursts.all.len();
+        if let Some(span) = RESTS.get(rests).filter(|_| rests == bursts.all.len()) {
+            return Some(Workload { name: format!("{REST} {}", rests + 1), ..Workload::rest(*span) });
         }
         if spent >= TIME_MAX || reads >= READS_MAX || bursts.was_empty().is_some() {
             return None;
@@ -78,7 +80,7 @@ impl Probe for TokenBucket {
 
 /// Media of one's own have none.
 fn asks(scene: &Scene<'_>) -> bool {
-    scene.known.word(Key::Medium).is_none_or(|medium| medium == "virtual")
+    scene.known.word(Key::Medium).is_none() || scene.known.is("virtual")
 }
 
 struct Bursts<'a> {
@@ -160,7 +162,7 @@ impl<'a> Bursts<'a> {
                 ),
             ),
             Some(level) => {
-                let (credits, span) = excess(&scene.evidence.segments, level);
+                let (credits, span) = excess(&scene.own, level);
                 let unsure = ON_THEIR_WAY + RATE_UNSURE * level * span.as_secs_f64();
                 let interval = (credits - unsure, credits + unsure);
                 let because = format!(
@@ -204,7 +206,7 @@ impl<'a> Bursts<'a> {
         });
         let mut lines = vec![Line::new("measured", points.collect())];
         if let Some(level) = self.knee() {
-            let (credits, _) = excess(&scene.evidence.segments, level);
+            let (credits, _) = excess(&scene.own, level);
             // Twice the end of the burst is a step.
             let end = origin.0 as f64 + credits / (self.highest() - level) * 1e9 - origin.0 as f64;
             let last = self.all.last().map_or(0, |burst| burst.ended.since(origin).0) as f64;
@@ -221,8 +223,8 @@ impl<'a> Bursts<'a> {
     }
 }
 
-/// The most that was served beyond a rate within any stretch of the run, and how long that stretch was.
-fn excess(segments: &[Segment], level: f64) -> (f64, Nanos) {
+/// The most that was served beyond a rate within any stretch of these, and how long that stretch was.
+fn excess(segments: &[&Segment], level: f64) -> (f64, Nanos) {
     let mut best = (0.0, Nanos::ZERO);
     // What is served beyond the rate since the bucket was last full, and when that was.
     let (mut sum, mut span) = (0.0, 0u64);

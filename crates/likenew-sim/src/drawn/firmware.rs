@@ -78,7 +78,7 @@ impl Past {
     pub(super) fn draw(dice: &mut Dice, chips: &Chips, overwritten_share: (f64, f64)) -> Self {
         const DAY_S: u64 = 86_400;
         let ages = chips.technology.bits > 1;
-        let ageing = (ages && dice.chance(0.4))
+        let ageing = (ages && dice.chance(0.6))
             .then(|| (dice.whole(1..=20) * DAY_S, dice.whole(3..=12), dice.whole(6..=24)));
         let state = match dice.whole(0..=9) {
             0..=4 => String::new(),

@@ -35,7 +35,7 @@ pub(crate) fn explain(spec: &Spec, model: &Model) -> Explanation {
         }
         Mechanism::Volume(volume) => volume::explain(volume, spec),
     };
-    if let Some(faults) = &model.faults {
+    if let Some(faults) = make::faults(spec, model) {
         let facts = faults.describe().into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
         let says = "What is wrong with this drive, whatever it is made of.";
         parts.layers.insert(0, LayerBox::new("faults", says, facts.collect()));

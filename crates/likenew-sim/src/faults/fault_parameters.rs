@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::{Nanos, amount, rate};
 
 /// What is wrong with a drive. Addresses are those that the host uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,50 @@ pub struct FaultParameters {
     pub stall: Option<StallParameters>,
     /// What becomes of TRIM between the host and the drive.
     pub trim: Option<TrimFault>,
+    /// Who else uses the drive.
+    pub neighbour: Option<NeighbourParameters>,
+    /// Single I/Os that take long.
+    pub outliers: Option<OutlierParameters>,
+    /// When the drive is slow for a while.
+    pub throttle: Option<ThrottleParameters>,
+}
+
+/// Another program's I/Os on the same drive, at random moments and places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeighbourParameters {
+    /// How many a second, on average.
+    pub ios_per_s: u32,
+    /// Bytes of each.
+    pub io_bytes: u32,
+    /// How many of a hundred are writes.
+    pub write_percent: u32,
+}
+
+/// Single I/Os that are answered late; the drive serves others meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutlierParameters {
+    /// One of so many, at random.
+    pub every_ios: u64,
+    /// By so much later.
+    pub span: Nanos,
+}
+
+/// When a drive moves less for a while, as one does that is too hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThrottleParameters {
+    /// Before each multiple of this.
+    pub every: Nanos,
+    /// For so long.
+    pub span: Nanos,
+    /// Bytes a second at most.
+    pub bytes_per_s: u64,
+}
+
+impl ThrottleParameters {
+    /// Whether the drive is slow at a time.
+    pub(crate) fn is_on(&self, now: Nanos) -> bool {
+        self.every.0 - now.0 % self.every.0 <= self.span.0
+    }
 }
 
 /// What a bridge between the host and a drive does to TRIM.
@@ -99,6 +143,20 @@ impl FaultParameters {
                 TrimFault::Dropped => "is answered and dropped by what is between host and drive",
             };
             facts.push(("TRIM", what.to_owned()));
+        }
+        if let Some(NeighbourParameters { ios_per_s, io_bytes, write_percent }) = self.neighbour {
+            let what = format!(
+                "{ios_per_s} I/Os a second of {} at random, {write_percent} % of them writes",
+                amount(io_bytes.into())
+            );
+            facts.push(("neighbour", what));
+        }
+        if let Some(OutlierParameters { every_ios, span }) = self.outliers {
+            facts.push(("outliers", format!("one of {every_ios} I/Os, at random, takes {span} longer")));
+        }
+        if let Some(ThrottleParameters { every, span, bytes_per_s }) = self.throttle {
+            let what = format!("{} at most for {span} of every {every}", rate(bytes_per_s as f64));
+            facts.push(("throttled", what));
         }
         facts
     }

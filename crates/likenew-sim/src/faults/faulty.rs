@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::fault_parameters::FaultParameters;
 use crate::device::{Device, MEDIUM_ERROR, NO_IO, books};
 use crate::event_queue::EventQueue;
-use crate::timeline::{Timeline, times};
+use crate::timeline::{Timeline, times, transfer_time};
 
 /// All drives with the same faults have them at the same I/Os.
 const SEED: u64 = 1;
@@ -44,6 +44,8 @@ struct Request {
     /// Bytes that were not given to the mechanism yet.
     left: u32,
     retries: u32,
+    /// It is answered so much later.
+    late: Nanos,
     outcome: Outcome,
     /// It is answered and never done.
     is_lost: bool,
@@ -53,7 +55,15 @@ struct Request {
 
 impl Request {
     fn new(io: Io) -> Self {
-        Self { io, left: io.length, retries: 0, outcome: Outcome::Done, is_lost: false, is_nowhere: false }
+        Self {
+            io,
+            left: io.length,
+            retries: 0,
+            late: Nanos::ZERO,
+            outcome: Outcome::Done,
+            is_lost: false,
+            is_nowhere: false,
+        }
     }
 }
 
@@ -78,6 +88,8 @@ pub(crate) struct Faulty {
     data: Vec<Vec<u8>>,
     random: Xoshiro256PlusPlus,
     retrying: Timeline,
+    /// What moves while the drive is throttled.
+    throttled: Timeline,
     ios: u64,
     bytes_written: u64,
     writes: u64,
@@ -99,6 +111,7 @@ impl Faulty {
             data: Vec::new(),
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),
             retrying: Timeline::default(),
+            throttled: Timeline::default(),
             ios: saved.map_or(0, |saved| saved.ios),
             bytes_written: saved.map_or(0, |saved| saved.bytes_written),
             writes: saved.map_or(0, |saved| saved.writes),
@@ -198,7 +211,7 @@ impl Faulty {
         if request.outcome == Outcome::Done {
             request.outcome = outcome;
         }
-        let Request { io, left, retries, outcome, is_nowhere, .. } = *request;
+        let Request { io, left, retries, late, outcome, is_nowhere, .. } = *request;
         if io.op == Op::Read && self.inner.brings_bytes(&io) {
             let bytes = self.inner.data(Slot(slot));
             let end = (io.length - left) as usize;
@@ -213,12 +226,29 @@ impl Faulty {
             }
         }
         if left > 0 {
-            self.hand_over(slot, at);
-        } else if retries > 0 {
-            let ready = self.retrying.reserve(at, times(self.parameters.retry, retries));
+            return self.hand_over(slot, at);
+        }
+        let mut ready = at + late;
+        if retries > 0 {
+            ready = self.retrying.reserve(ready, times(self.parameters.retry, retries));
+        }
+        if let Some(throttle) = self.parameters.throttle.filter(|throttle| throttle.is_on(at)) {
+            let passes = transfer_time(io.length.into(), throttle.bytes_per_s);
+            ready = ready.max(self.throttled.reserve(at, passes));
+        }
+        if ready > at {
             self.events.push(ready, Event::End(slot, outcome));
         } else {
             self.end(slot, outcome, at, done);
+        }
+    }
+
+    /// Draws whether an I/O is one of those that take long.
+    fn draw_outlier(&mut self, slot: u32) {
+        if let Some(outliers) = self.parameters.outliers
+            && self.random.random_range(0..outliers.every_ios) == 0
+        {
+            self.requests[slot as usize].late = outliers.span;
         }
     }
 
@@ -261,6 +291,7 @@ impl Device for Faulty {
         {
             self.stalled_until = now + stall.span;
         }
+        self.draw_outlier(io.slot.0);
         self.begin(io.slot.0, now);
     }
 

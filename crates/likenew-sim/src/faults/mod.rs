@@ -2,3 +2,4 @@
 
 pub mod fault_parameters;
 pub(crate) mod faulty;
+pub(crate) mod neighbour;

@@ -5,9 +5,11 @@ use std::ops::Range;
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
 
-use super::{Identity, SECOND_NS};
+use super::{Identity, RATE, SECOND_NS};
 use crate::error::SimError;
-use crate::faults::fault_parameters::{FaultParameters, StallParameters, TrimFault};
+use crate::faults::fault_parameters::{
+    FaultParameters, NeighbourParameters, OutlierParameters, StallParameters, ThrottleParameters, TrimFault,
+};
 use crate::section::Section;
 
 /// What a file may say of a span that is much longer than an I/O.
@@ -48,6 +50,9 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Fau
         read_only_after_bytes,
         stall,
         trim,
+        neighbour: read_neighbour(section, identity)?,
+        outliers: read_outliers(section)?,
+        throttle: read_throttle(section)?,
     })
 }
 
@@ -101,4 +106,42 @@ fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimE
         return Err(section.error(why));
     }
     Ok(Some(StallParameters { every_ios, every, span }))
+}
+
+fn read_neighbour(
+    section: &mut Section<'_>,
+    identity: &Identity,
+) -> Result<Option<NeighbourParameters>, SimError> {
+    let Some(ios_per_s) = section.whole_or_none("neighbour_ios_per_s", 1..=1_000_000)? else {
+        return Ok(None);
+    };
+    let io_bytes = section.count("neighbour_io_bytes", 512..=16 << 20)?;
+    let sector = identity.sector_bytes;
+    if !io_bytes.is_multiple_of(sector) || u64::from(io_bytes) > identity.capacity_bytes {
+        return Err(section.error(format!(
+            "faults.neighbour_io_bytes is {io_bytes}: it takes a multiple of identity.sector_bytes, {sector}, within the drive"
+        )));
+    }
+    let write_percent = section.count("neighbour_write_percent", 0..=100)?;
+    let ios_per_s = u32::try_from(ios_per_s).expect("at most a million");
+    Ok(Some(NeighbourParameters { ios_per_s, io_bytes, write_percent }))
+}
+
+fn read_outliers(section: &mut Section<'_>) -> Result<Option<OutlierParameters>, SimError> {
+    let Some(every_ios) = section.whole_or_none("outlier_every_ios", 1..=u64::MAX >> 1)? else {
+        return Ok(None);
+    };
+    let span = Nanos(section.whole("outlier_ns", SPAN)?);
+    Ok(Some(OutlierParameters { every_ios, span }))
+}
+
+fn read_throttle(section: &mut Section<'_>) -> Result<Option<ThrottleParameters>, SimError> {
+    let Some(every) = section.whole_or_none("throttle_every_ns", SPAN)? else { return Ok(None) };
+    let span = section.whole("throttle_ns", SPAN)?;
+    if every <= span {
+        let why = format!("faults.throttle_ns is {span}: it takes less than faults.throttle_every_ns");
+        return Err(section.error(why));
+    }
+    let bytes_per_s = section.whole("throttled_bytes_per_s", RATE)?;
+    Ok(Some(ThrottleParameters { every: Nanos(every), span: Nanos(span), bytes_per_s }))
 }

@@ -55,6 +55,15 @@ impl Mechanism {
         }
     }
 
+    /// What lies between it and the host.
+    pub fn link(&self) -> LinkParameters {
+        match self {
+            Self::Flash(flash) => flash.parameters.link,
+            Self::Disk(disk) => disk.link,
+            Self::Volume(volume) => volume.link,
+        }
+    }
+
     /// Whether it caches writes in a way that the host can switch off.
     pub fn can_switch_write_cache(&self) -> bool {
         match self {

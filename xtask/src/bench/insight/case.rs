@@ -4,7 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use likenew_core::drive::Drive as _;
 use likenew_core::io::Op;
 use likenew_core::plan::Plan;
@@ -21,6 +21,7 @@ use likenew_sim::{SimDrive, Spec};
 
 use super::answer::{Answer, answers};
 use super::mark::{Mark, mark};
+use super::noise::Noise;
 use crate::bench::ours::user_time;
 
 /// How every drive of a round is asked.
@@ -28,8 +29,8 @@ use crate::bench::ours::user_time;
 pub(super) struct Query {
     /// Probes; all of them if none is named.
     pub(super) only: Vec<String>,
-    /// What disturbs it, as a setting of the target, such as `busy=200`.
-    pub(super) noise: Option<String>,
+    /// What disturbs it.
+    pub(super) noise: Option<Noise>,
 }
 
 /// One property: what is inside, what was said, and what to think of that.
@@ -66,8 +67,8 @@ impl Case {
     /// The drive can not be made, or the answers have another form.
     pub(super) fn run(seed: u64, query: &Query) -> anyhow::Result<Self> {
         let drive = drawn(seed);
-        let target = match &query.noise {
-            Some(noise) => format!("{}?{noise}", drive.target()),
+        let target = match query.noise {
+            Some(noise) => format!("{}?{}", drive.target(), noise.setting(drive.family)),
             None => drive.target(),
         };
         let spec = Spec::parse(&target)?;
@@ -75,17 +76,17 @@ impl Case {
         let before = user_time()?;
         let mut opened = spec.open(no_files)?;
         let capacity = opened.geometry().capacity;
-        let mut plan =
-            Plan { schema: 1, procedure: "xray".into(), target: None, seed, options: toml::Table::new() };
+        let mut settings = toml::Table::new();
         if !query.only.is_empty() {
-            plan.options.insert("only".into(), query.only.clone().into());
+            settings.insert("only".into(), query.only.clone().into());
         }
-        let mut evidence = Evidence::new(plan, opened.identity(), opened.geometry());
-        let asked = AssertUnwindSafe(|| ask(&mut opened, &mut evidence));
-        let findings = catch_unwind(asked)
-            .unwrap_or_else(|panic| bail!("panicked: {}", panic_text(&*panic)))
-            .map_err(|error| format!("{error:#}"));
-        let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+        let asked = catch_unwind(AssertUnwindSafe(|| ask(&mut opened, "xray", seed, settings)));
+        let asked = asked.unwrap_or_else(|panic| bail!("panicked: {}", panic_text(&*panic)));
+        let (findings, segments) = match asked {
+            Ok(asked) => (asked.findings.map_err(|error| format!("{error:#}")), asked.segments),
+            Err(error) => (Err(format!("{error:#}")), Vec::new()),
+        };
+        let written: u64 = segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
         let rows = match &findings {
             Ok(findings) => rows(&truth, &answers(findings)?)?,
             Err(_) => Vec::new(),
@@ -98,7 +99,7 @@ impl Case {
             findings,
             capacities_written: written as f64 / capacity as f64,
             cpu: user_time()?.since(before),
-            lasted: evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended),
+            lasted: segments.last().map_or(Nanos::ZERO, |segment| segment.ended),
         })
     }
 }
@@ -107,12 +108,33 @@ fn no_files(_: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-fn ask(drive: &mut SimDrive, evidence: &mut Evidence) -> anyhow::Result<Findings> {
-    let procedure = from_plan(&evidence.plan).map_err(anyhow::Error::msg)?;
-    match conduct(drive, &*procedure, evidence, &mut Nobody)? {
-        End::Complete => Ok(procedure.judge(evidence)),
-        end => bail!("the X-ray ended early: {end:?}"),
-    }
+/// What came of a question.
+pub(super) struct Asked {
+    /// What was found, unless the run ended early.
+    pub(super) findings: anyhow::Result<Findings>,
+    /// What was run for it.
+    segments: Vec<Segment>,
+}
+
+/// Asks a question of a drive, as `likenew` itself does.
+///
+/// # Errors
+/// There is no such procedure, or its settings do not fit.
+pub(super) fn ask(
+    drive: &mut SimDrive,
+    procedure: &str,
+    seed: u64,
+    options: toml::Table,
+) -> anyhow::Result<Asked> {
+    let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed, options };
+    let asked = from_plan(&plan).map_err(anyhow::Error::msg)?;
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    let findings = match conduct(drive, &*asked, &mut evidence, &mut Nobody) {
+        Ok(End::Complete) => Ok(asked.judge(&evidence)),
+        Ok(end) => Err(anyhow!("it ended early: {end:?}")),
+        Err(error) => Err(error.into()),
+    };
+    Ok(Asked { findings, segments: evidence.segments })
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

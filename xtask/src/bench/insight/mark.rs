@@ -28,6 +28,20 @@ pub(super) enum Mark {
     NothingThere,
 }
 
+impl Mark {
+    /// As a list shows it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Off => "off",
+            Self::Undecided => "undecided",
+            Self::AbsentWrongly => "absent!",
+            Self::False => "FALSE",
+            Self::NothingThere => "-",
+        }
+    }
+}
+
 /// Marks an answer.
 pub(super) fn mark(inside: Inside, answer: &Answer) -> Mark {
     let claimed = answer.confidence >= CLAIMED;

@@ -38,9 +38,9 @@ pub(super) enum Nature {
     Steady { usual_ns: f64 },
 }
 
-/// Whether reads that take so long may have waited for their turn.
-pub(super) fn may_be_paced(usual_ns: f64) -> bool {
-    usual_ns > PACE_NS_LEAST
+/// How long reads of one place take, if that is long enough to be a wait for their turn.
+pub(super) fn paced_ns(scene: &Scene<'_>) -> Option<f64> {
+    scene.known.noise().map(|noise| noise.usual_ns).filter(|usual_ns| *usual_ns > PACE_NS_LEAST)
 }
 
 impl Nature {
@@ -81,9 +81,9 @@ impl Nature {
         Some(Self::Steady { usual_ns })
     }
 
-    /// What it is in the light of reads that were not in a hurry.
-    pub(super) fn unhurried(self, reads: Option<&Segment>) -> Self {
-        let Self::Steady { usual_ns } = self else { return self };
+    /// What it is in the light of reads of one place that were not in a hurry.
+    pub(super) fn unhurried(self, scene: &Scene<'_>, reads: Option<&Segment>) -> Self {
+        let (Self::Steady { .. }, Some(usual_ns)) = (&self, paced_ns(scene)) else { return self };
         let latencies = reads.map(latencies).unwrap_or_default();
         let Some(alone_ns) = median(&latencies).filter(|_| latencies.len() >= READS_MIN) else { return self };
         let own = lower_spread(&latencies).unwrap_or(0.0);
@@ -92,7 +92,7 @@ impl Nature {
         }
         Self::Network {
             because: format!(
-                "reads one after the other take {} each, and {} when they are in no hurry: they wait for their turn, not for a medium",
+                "reads of one place one after the other take {} each, and {} when they are in no hurry: they wait for their turn, not for a medium",
                 Nanos(usual_ns as u64),
                 Nanos(alone_ns as u64)
             ),

@@ -1,5 +1,6 @@
 //! Places at which a reader waits for another one, and the pattern that they make.
 
+use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_stats::interval::share_interval;
 use likenew_stats::summary::{mean, median};
@@ -17,16 +18,23 @@ const READS_MIN: usize = 256;
 const EVERYWHERE: f64 = 0.9;
 /// So many of the runs, and of their distances, have to be alike.
 const ALIKE: f64 = 0.6;
-/// Period over length, and one over the share of slow places, agree on the number of dies to within this.
-const AGREE: f64 = 0.15;
+/// The share of slow places is one of as many dies as the period says to within this, and half a run at either end.
+const AGREE: f64 = 0.04;
+/// A number of dies that is known worse than this is not named.
+const UNSURE_MAX: f64 = 1.2;
+/// More places than this are not told apart.
+const PLACES_MAX: usize = 1 << 16;
 /// Places that a picture shows.
 const POINTS_MAX: usize = 2048;
 
 /// What the second reader has met, place by place.
 pub(super) struct Conflicts {
     grain: f64,
-    /// Of each place the share of its reads that had waited, where there were any.
+    /// Of each place the share of its reads that had waited, where there were any; nothing where there are too many places.
     waited: Vec<Option<f64>>,
+    /// Reads that had waited, and all.
+    slow: u64,
+    all: u64,
     /// `[place, latency]` of reads.
     points: Vec<[f64; 2]>,
 }
@@ -34,53 +42,55 @@ pub(super) struct Conflicts {
 /// What slow places look like together.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
+    /// Nobody waits for anybody.
     Nowhere,
+    /// There is no place where nobody waits.
     Everywhere,
     /// Too few runs, or runs without order.
     Unclear {
+        /// Of slow places.
         share: f64,
     },
+    /// One die of so many.
     Clear {
+        /// Of slow places.
         share: f64,
-        runs: usize,
-        dies: f64,
-        dies_interval: Option<(f64, f64)>,
-        /// In bytes.
-        stripe: f64,
-        stripe_interval: Option<(f64, f64)>,
+        /// Dies, and the ends of a 90 % interval.
+        dies: (f64, f64, f64),
+        /// Bytes that lie together on one, and the ends of a 90 % interval, where places have a period.
+        stripe: Option<(f64, f64, f64)>,
     },
 }
 
 impl Conflicts {
     /// Of two readers, the first of which stays on one page; `alone_ns` is how long the second takes without the first.
     pub(super) fn of(walk: &Segment, alone_ns: f64) -> Option<Self> {
-        let place = walk.workload.streams.get(1)?.place;
-        let grain = place.grain()?;
-        let others = || walk.samples.iter().filter(|sample| sample.stream == 1);
-        let start = others().map(|sample| sample.offset).min()?;
-        let pinned = walk.samples.iter().filter(|sample| sample.stream == 0).count();
+        let grain = walk.workload.streams.get(1)?.place.grain()?;
+        let others: Vec<&Sample> = walk.samples.iter().filter(|sample| sample.stream == 1).collect();
+        let pinned = walk.samples.len() - others.len();
         let span = walk.samples.last()?.done.since(walk.began).0 as f64;
-        if others().count() < READS_MIN || pinned == 0 || span <= 0.0 || alone_ns <= 0.0 {
+        if others.len() < READS_MIN || pinned == 0 || span <= 0.0 || alone_ns <= 0.0 {
             return None;
         }
-        let read_ns = span / pinned as f64;
-        let limit = alone_ns + WAITED_READS * read_ns;
-        let place_of = |offset: u64| ((offset - start) / grain) as usize;
-        let places = others().map(|sample| place_of(sample.offset)).max()? + 1;
-        let mut counts = vec![(0u32, 0u32); places];
-        for sample in others() {
-            let (waited, all) = &mut counts[place_of(sample.offset)];
-            *waited += u32::from(sample.latency().0 as f64 > limit);
+        let limit = alone_ns + WAITED_READS * span / pinned as f64;
+        let has_waited = |sample: &Sample| sample.latency().0 as f64 > limit;
+        let start = others.iter().map(|sample| sample.offset).min()?;
+        let place_of = |sample: &Sample| ((sample.offset - start) / grain) as usize;
+        let places = others.iter().map(|sample| place_of(sample)).max()? + 1;
+        let mut counts = vec![(0u32, 0u32); if places > PLACES_MAX { 0 } else { places }];
+        for sample in others.iter().filter(|_| places <= PLACES_MAX) {
+            let (waited, all) = &mut counts[place_of(sample)];
+            *waited += u32::from(has_waited(sample));
             *all += 1;
         }
         let share = |(waited, all): (u32, u32)| (all > 0).then(|| f64::from(waited) / f64::from(all));
-        let point = |sample: &likenew_core::sample::Sample| {
-            [(sample.offset - start) as f64, sample.latency().0 as f64]
-        };
+        let point = |sample: &&Sample| [(sample.offset - start) as f64, sample.latency().0 as f64];
         Some(Self {
             grain: grain as f64,
             waited: counts.into_iter().map(share).collect(),
-            points: others().take(POINTS_MAX).map(point).collect(),
+            slow: others.iter().filter(|sample| has_waited(sample)).count() as u64,
+            all: others.len() as u64,
+            points: others.iter().take(POINTS_MAX).map(point).collect(),
         })
     }
 
@@ -92,14 +102,37 @@ impl Conflicts {
     /// What they look like together.
     pub(super) fn pattern(&self) -> Pattern {
         let seen: Vec<f64> = self.waited.iter().filter_map(|waited| *waited).collect();
-        let slow = seen.iter().filter(|waited| **waited > 0.5).count();
-        let share = slow as f64 / seen.len().max(1) as f64;
-        if slow == 0 {
-            return Pattern::Nowhere;
+        let share = if seen.is_empty() {
+            self.slow as f64 / self.all as f64
+        } else {
+            seen.iter().filter(|waited| **waited > 0.5).count() as f64 / seen.len() as f64
+        };
+        if share == 0.0 {
+            Pattern::Nowhere
+        } else if share > EVERYWHERE {
+            Pattern::Everywhere
+        } else if seen.is_empty() {
+            self.by_share(share)
+        } else {
+            self.by_period(share)
         }
-        if share > EVERYWHERE {
-            return Pattern::Everywhere;
+    }
+
+    /// Without a period each read is a case of its own.
+    fn by_share(&self, share: f64) -> Pattern {
+        let interval = share_interval(self.slow, self.all, 0.9).expect("there are reads");
+        let (low, high) = (1.0 / interval.high, 1.0 / interval.low);
+        // Whole dies, where there is just one number of them.
+        let whole = high.floor();
+        let dies = if whole - 1.0 < low && low <= whole { whole } else { 1.0 / share };
+        let (low, high) = (low.min(dies), high.max(dies));
+        if high / low > UNSURE_MAX {
+            return Pattern::Unclear { share };
         }
+        Pattern::Clear { share, dies: (dies, low, high), stripe: None }
+    }
+
+    fn by_period(&self, share: f64) -> Pattern {
         let runs = self.runs();
         if runs.len() < RUNS_MIN {
             return Pattern::Unclear { share };
@@ -107,30 +140,20 @@ impl Conflicts {
         let lengths: Vec<f64> = runs.iter().map(|(start, end)| end - start).collect();
         let distances: Vec<f64> = runs.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
         let (length, distance) = (Typical::of(&lengths), Typical::of(&distances));
-        let by_share = 1.0 / share;
-        let by_period = distance.value / length.value;
-        let agrees = (by_share / by_period - 1.0).abs() < AGREE;
-        let (dies, dies_interval) = if length.is_alike && distance.is_alike && agrees {
-            // Whole dies, if it is anywhere near a whole number.
-            let whole = by_period.round();
-            let near = (by_period - whole).abs() < 0.25_f64.max(0.03 * by_period);
-            (if near { whole } else { by_period }, Some((0.97 * by_period, 1.03 * by_period)))
-        } else {
-            // Without a period: runs are the cases that are counted, each among as many as there are dies.
-            let of = (runs.len() as f64 / share) as u64;
-            let interval = share_interval(runs.len() as u64, of, 0.9);
-            let interval = interval.map(|interval| (1.0 / interval.high, 1.0 / interval.low));
-            (by_share, interval.filter(|(low, high)| high / low < 1.0 + 2.0 * AGREE))
-        };
-        let stripe_interval = length.is_alike.then(|| {
-            let unsure = self.grain * 0.25_f64.max(length.error);
-            (length.value * self.grain - unsure, length.value * self.grain + unsure)
-        });
-        if dies_interval.is_none() && stripe_interval.is_none() {
+        let dies = distance.value / length.value;
+        let whole = dies.round();
+        let is_whole = (dies - whole).abs() < 0.25_f64.max(0.03 * dies);
+        let agrees = (share * whole - 1.0).abs() < AGREE + 0.5 / runs.len() as f64;
+        if !(length.is_alike && distance.is_alike && is_whole && agrees) {
             return Pattern::Unclear { share };
         }
         let stripe = length.value * self.grain;
-        Pattern::Clear { share, runs: runs.len(), dies, dies_interval, stripe, stripe_interval }
+        let unsure = self.grain * 0.25_f64.max(length.error);
+        Pattern::Clear {
+            share,
+            dies: (whole, 0.97 * whole, 1.03 * whole),
+            stripe: Some((stripe, stripe - unsure, stripe + unsure)),
+        }
     }
 
     /// Where neighbouring slow places begin and end, without those at either end of the area. Where nothing was read it is as
@@ -189,31 +212,46 @@ mod tests {
 
     fn pattern(is_slow: impl Fn(usize) -> bool, places: usize) -> Pattern {
         let waited = (0..places).map(|place| Some(if is_slow(place) { 1.0 } else { 0.0 })).collect();
-        Conflicts { grain: 4096.0, waited, points: Vec::new() }.pattern()
+        Conflicts { grain: 4096.0, waited, slow: 0, all: 0, points: Vec::new() }.pattern()
     }
 
     #[test]
     fn a_period_and_a_length_are_dies_and_a_stripe() {
-        let Pattern::Clear { dies, dies_interval, stripe, stripe_interval, .. } =
-            pattern(|place| place % 96 / 6 == 2, 1024)
-        else {
-            panic!("sixteen dies of 24 KiB")
-        };
-        assert_eq!((dies, stripe), (16.0, 24576.0));
-        let (low, high) = dies_interval.unwrap();
-        assert!(low < 16.0 && 16.0 < high);
-        assert!(stripe_interval.unwrap().0 > 0.9 * 24576.0);
+        let found = pattern(|place| place % 96 / 6 == 2, 1024);
+        let Pattern::Clear { dies, stripe: Some(stripe), .. } = found else { panic!("{found:?}") };
+        assert_eq!((dies.0, stripe.0), (16.0, 24576.0));
+        assert!(dies.1 < 16.0 && 16.0 < dies.2 && stripe.1 > 0.9 * 24576.0);
     }
 
     #[test]
-    fn places_without_order_name_no_stripe() {
-        // Of 10 dies, each page on one by a hash.
+    fn parity_in_between_hides_no_die() {
+        // Units of 2 places on 8 dies in turn; every eighth of the units in turn is parity, which takes no address.
+        let units = (0..4096).filter(|unit| unit % 8 != unit / 64 % 8);
+        let places: Vec<bool> = units.flat_map(|unit| [unit % 8 == 3; 2]).collect();
+        let found = pattern(|place| places[place], places.len());
+        let Pattern::Clear { dies, stripe: Some(stripe), .. } = found else { panic!("{found:?}") };
+        assert_eq!((dies.0, stripe.0), (8.0, 8192.0));
+    }
+
+    #[test]
+    fn a_die_that_is_passed_over_makes_no_smaller_drive() {
+        // Four dies, of which one was busy for most of the time: most periods are those of three.
+        let unit = |place: usize| if place / 3 % 26 < 20 { place / 3 % 26 % 3 } else { place / 3 % 26 % 2 };
+        assert!(matches!(pattern(|place| unit(place) == 1, 8192), Pattern::Unclear { .. }));
+    }
+
+    #[test]
+    fn places_without_order_have_no_period() {
         let hash = |place: usize| (place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        let found = pattern(|place| hash(place).is_multiple_of(10), 8192);
-        let Pattern::Clear { dies, dies_interval: Some((low, high)), .. } = found else {
-            panic!("{found:?}")
-        };
-        assert!(low < 10.0 && 10.0 < high && (dies - 10.0).abs() < 1.5, "{dies} in {low}..{high}");
+        assert!(matches!(pattern(|place| hash(place).is_multiple_of(10), 8192), Pattern::Unclear { .. }));
+    }
+
+    #[test]
+    fn a_share_of_all_places_is_one_of_the_dies() {
+        let of = |slow, all| Conflicts { grain: 4096.0, waited: Vec::new(), slow, all, points: Vec::new() };
+        let Pattern::Clear { dies, stripe: None, .. } = of(3_800, 15_000).pattern() else { panic!() };
+        assert_eq!(dies.0, 4.0);
+        assert!(matches!(of(38, 150).pattern(), Pattern::Unclear { .. }));
     }
 
     #[test]

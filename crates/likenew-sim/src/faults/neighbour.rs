@@ -1,0 +1,156 @@
+//! A neighbour on the same drive: I/Os of another program that go to the same mechanism and take their time there.
+//!
+//! They leave at random moments (a Poisson process of a fixed seed), go to random places, and hold slots of their own at the
+//! mechanism, so that the host meets them wherever the mechanism makes one I/O wait for another. At most eight are in flight;
+//! what would leave meanwhile is left out. Where the mechanism keeps bytes its writes are reads, as they are not the host's.
+
+use likenew_core::drive::Accounting;
+use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
+use likenew_core::target::Health;
+use likenew_core::units::Nanos;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::fault_parameters::NeighbourParameters;
+use crate::device::Device;
+
+/// All drives with the same neighbour have it at the same moments.
+const SEED: u64 = 2;
+/// I/Os of the neighbour in flight at most: the first slots of the mechanism.
+const SLOTS: u32 = 8;
+
+/// A mechanism that is shared.
+pub(crate) struct Neighbour {
+    parameters: NeighbourParameters,
+    inner: Box<dyn Device>,
+    inner_done: Vec<Completion>,
+    /// I/Os that fit the mechanism side by side.
+    places: u64,
+    random: Xoshiro256PlusPlus,
+    next: Nanos,
+    free: Vec<u32>,
+}
+
+impl Neighbour {
+    /// A neighbour on a mechanism of so many bytes.
+    pub(crate) fn new(
+        parameters: NeighbourParameters,
+        mut inner: Box<dyn Device>,
+        capacity_bytes: u64,
+    ) -> Self {
+        inner.announce_slots(SLOTS);
+        let mut neighbour = Self {
+            parameters,
+            inner,
+            inner_done: Vec::new(),
+            places: (capacity_bytes / u64::from(parameters.io_bytes)).max(1),
+            random: Xoshiro256PlusPlus::seed_from_u64(SEED),
+            next: Nanos::ZERO,
+            free: (0..SLOTS).rev().collect(),
+        };
+        neighbour.next = neighbour.gap();
+        neighbour
+    }
+
+    /// The time between two departures: exponential.
+    fn gap(&mut self) -> Nanos {
+        // 1 − [0, 1) is never 0.
+        let share: f64 = 1.0 - self.random.random::<f64>();
+        Nanos::from_secs_f64(-share.ln() / f64::from(self.parameters.ios_per_s))
+    }
+
+    fn leave(&mut self) {
+        let now = self.next;
+        self.next = now + self.gap().max(Nanos(1));
+        let place = self.random.random_range(0..self.places);
+        let writes = self.random.random_range(0..100) < self.parameters.write_percent;
+        let Some(slot) = self.free.pop() else { return };
+        let io = Io {
+            slot: Slot(slot),
+            op: if writes && !self.inner.keeps_data() { Op::Write } else { Op::Read },
+            offset: place * u64::from(self.parameters.io_bytes),
+            length: self.parameters.io_bytes,
+            data: DataClass::Random,
+        };
+        if self.inner.brings_bytes(&io) {
+            let bytes = self.inner.data(io.slot);
+            bytes.clear();
+            bytes.resize(io.length as usize, 0);
+        }
+        self.inner.accept(&io, now);
+    }
+
+    /// Lets the mechanism go on, and tells the host's ends from the neighbour's.
+    fn step_inner(&mut self, done: &mut Vec<Completion>) {
+        let mut ended = std::mem::take(&mut self.inner_done);
+        self.inner.step(&mut ended);
+        for completion in ended.drain(..) {
+            match completion.slot.0.checked_sub(SLOTS) {
+                Some(slot) => done.push(Completion { slot: Slot(slot), ..completion }),
+                None => self.free.push(completion.slot.0),
+            }
+        }
+        self.inner_done = ended;
+    }
+}
+
+impl Device for Neighbour {
+    fn announce_slots(&mut self, count: u32) {
+        self.inner.announce_slots(count + SLOTS);
+    }
+
+    fn accept(&mut self, io: &Io, now: Nanos) {
+        self.inner.accept(&Io { slot: Slot(io.slot.0 + SLOTS), ..*io }, now);
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        Some(self.inner.next_at().map_or(self.next, |at| at.min(self.next)))
+    }
+
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        if self.inner.next_at().is_some_and(|at| at <= self.next) {
+            self.step_inner(done);
+        } else {
+            self.leave();
+        }
+    }
+
+    fn keeps_data(&self) -> bool {
+        self.inner.keeps_data()
+    }
+
+    fn keep_data(&mut self) {
+        self.inner.keep_data();
+    }
+
+    fn brings_bytes(&self, io: &Io) -> bool {
+        self.inner.brings_bytes(io)
+    }
+
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        self.inner.data(Slot(slot.0 + SLOTS))
+    }
+
+    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
+        let (mut at, mut done) = (now, Vec::new());
+        while self.free.len() < SLOTS as usize {
+            at = at.max(self.inner.next_at().expect("what is in flight ends"));
+            self.step_inner(&mut done);
+        }
+        assert!(done.is_empty(), "nothing of the host's is in flight");
+        self.inner.come_to_rest(at)
+    }
+
+    fn save(&self, now: Nanos) -> Vec<u8> {
+        self.inner.save(now)
+    }
+
+    fn health(&self) -> Health {
+        self.inner.health()
+    }
+
+    /// The mechanism's books, which do not tell who has written.
+    fn accounting(&self) -> Accounting {
+        self.inner.accounting()
+    }
+}
