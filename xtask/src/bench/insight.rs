@@ -125,3 +125,59 @@ fn run_all(seeds: &[u64], query: &Query, threads: usize) -> anyhow::Result<Vec<C
     cases.sort_by_key(|case| case.seed);
     Ok(cases)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use score::{Score, rows_of};
+
+    /// Two drives of each family.
+    const DRIVES: u64 = 22;
+
+    /// The share of the drives of this test that have to be right, of those that have the property.
+    const RIGHT: [(&str, f64); 7] = [
+        ("medium", 0.97),
+        ("map_page_bytes", 0.8),
+        ("parallelism", 0.8),
+        ("stripe_bytes", 0.8),
+        ("compression", 0.8),
+        ("trim", 0.8),
+        ("token_bucket_ios", 0.7),
+    ];
+
+    #[test]
+    fn an_x_ray_sees_what_is_inside_drives_of_every_family() {
+        let seeds: Vec<u64> = (1..=DRIVES).collect();
+        let cases = run_all(&seeds, &Query::default(), 2).unwrap();
+        for case in &cases {
+            assert!(case.findings.is_ok(), "{}: {:?}", case.target, case.findings);
+        }
+        let text = report::all(&cases);
+        for (key, least) in RIGHT {
+            let right = Score::of(rows_of(&cases, key)).share_right().unwrap();
+            assert!(right >= least, "{key} is right of {right:.3}\n{text}");
+        }
+        let all = Score::of(cases.iter().flat_map(|case| &case.rows));
+        assert!(all.share_false().unwrap() <= 0.02, "{text}");
+        assert!(all.coverage().unwrap() >= 0.86, "{text}");
+    }
+
+    #[test]
+    fn only_the_drives_of_a_family_are_meant() {
+        let options = Options {
+            drives: 33,
+            first: 1,
+            drive: None,
+            family: Some("fast".into()),
+            only: Vec::new(),
+            noisy: false,
+            twins: false,
+            threads: 1,
+        };
+        let meant = seeds(&options).unwrap();
+        assert_eq!(meant.len(), 3);
+        assert!(meant.iter().all(|seed| drawn(*seed).family == Family::Fast));
+        let nobody = Options { family: Some("tape".into()), ..options };
+        assert!(seeds(&nobody).unwrap_err().to_string().contains("there are page map, disk"));
+    }
+}

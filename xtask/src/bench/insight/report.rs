@@ -84,13 +84,22 @@ fn goals(cases: &[Case]) -> String {
         score.answers,
         said(score.share_false())
     ));
+    let sizable = Score::of(rows().filter(|row| !is_exact(row)));
     lines.push(format!(
-        "90 % intervals that hold the truth: {} of {}, {} [86–94 %]",
+        "90 % intervals that hold the truth: {} of {}, {} [86–94 %]; without those that are a point: {} of {}, {}",
         score.intervals_hold,
         score.intervals,
-        said(score.coverage())
+        said(score.coverage()),
+        sizable.intervals_hold,
+        sizable.intervals,
+        said(sizable.coverage())
     ));
     lines.iter().fold(String::new(), |text, line| text + "  " + line + "\n")
+}
+
+/// Whether the interval is a point: what can only be one of a few numbers is known or not.
+fn is_exact(row: &Row) -> bool {
+    matches!(row.answer.said, Said::Number { low, high, .. } if high - low <= 1e-9 * high.abs())
 }
 
 /// What it has cost, over all and by family.
@@ -130,7 +139,17 @@ fn wrong(cases: &[Case]) -> String {
                 .expect("a text takes all");
         }
     }
-    text + &list("Not right", cases, |mark| !matches!(mark, Mark::Right | Mark::NothingThere))
+    text.push_str("Undecided, by seed\n");
+    for key in keys(cases) {
+        let is = |case: &&Case| {
+            case.rows.iter().any(|row| row.answer.property == key && row.mark == Mark::Undecided)
+        };
+        let seeds: Vec<String> = cases.iter().filter(is).map(|case| case.seed.to_string()).collect();
+        if !seeds.is_empty() {
+            writeln!(text, "  {key:28} {}", seeds.join(" ")).expect("a text takes all");
+        }
+    }
+    text + &list("Wrong", cases, |mark| matches!(mark, Mark::Off | Mark::AbsentWrongly | Mark::False))
 }
 
 /// Every claim that is false.
