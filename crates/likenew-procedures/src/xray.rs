@@ -63,8 +63,8 @@ const PROBES: &[&dyn Probe] = &[
     &trim::TrimProbe,
     &mapping::MappingProbe,
     &write_buffer::WriteBufferProbe,
-    &old_data::OldData,
     &fill::FillProbe,
+    &old_data::OldData,
     &overwriting::Overwriting,
 ];
 
