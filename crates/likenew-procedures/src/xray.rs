@@ -3,8 +3,10 @@
 
 mod compared;
 mod compression;
+mod fill;
 mod finding;
 mod ground;
+mod idle;
 mod known;
 mod map_cache;
 mod map_page;
@@ -12,6 +14,7 @@ mod mapping;
 mod medium;
 mod noise;
 mod old_data;
+mod overwriting;
 mod parallelism;
 mod preparation;
 mod probe;
@@ -21,6 +24,7 @@ mod synced;
 mod token_bucket;
 mod trim;
 mod write_buffer;
+mod writing;
 mod xray_options;
 
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -60,6 +64,8 @@ const PROBES: &[&dyn Probe] = &[
     &mapping::MappingProbe,
     &write_buffer::WriteBufferProbe,
     &old_data::OldData,
+    &fill::FillProbe,
+    &overwriting::Overwriting,
 ];
 
 /// The procedure.

@@ -13,6 +13,7 @@ pub mod change_points;
 pub mod course;
 pub mod held_out;
 pub mod interval;
+pub mod period;
 pub mod least_squares;
 pub mod positive_sum;
 pub mod precise;

@@ -1,0 +1,246 @@
+//! A faster part of a first fill: how large it is, what comes after it, and how long a rest brings it back.
+
+use std::ops::Range;
+
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, amount, rate};
+use likenew_core::verdict::Mark;
+use likenew_core::workload::Workload;
+use likenew_stats::change_points::knees;
+
+use super::super::property::{Key, Property};
+use super::super::scene::{Scene, own_name};
+use super::super::writing::Course;
+use super::{BLOCK, BURST, PAUSE, write};
+
+/// A drop to less than this share of the speed before it.
+const DROP: f64 = 0.8;
+/// Change points are looked for in so many pieces of the course.
+const PIECES: usize = 256;
+/// Rests that are tried.
+const RESTS_MAX: usize = 5;
+/// Of the cache that is written after a rest.
+const BURST_SHARE: f64 = 0.75;
+/// Less of the cache than this is none.
+const NOTHING: f64 = 0.04;
+
+/// The part of a fill before the first lasting drop of its speed.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) struct Cache {
+    /// Bytes before the drop.
+    pub(super) bytes: f64,
+    /// It lies within so many bytes of that.
+    pub(super) error: f64,
+    /// Nanoseconds a byte before and after it.
+    pub(in super::super) before: f64,
+    pub(in super::super) after: f64,
+    /// Bytes that were seen after it.
+    seen_after: f64,
+    /// Between two levels that were both seen for long.
+    fill: f64,
+}
+
+impl Cache {
+    /// Of an uninterrupted fill; `None` without a lasting drop.
+    pub(super) fn of(course: &Course) -> Option<Self> {
+        let speeds = course.speeds(PIECES);
+        let values: Vec<f64> = speeds.iter().map(|[_, speed]| *speed).collect();
+        // The write buffer is filled at the speed of the link, and is not what is looked for.
+        let skipped = 2.min(values.len());
+        let found = knees(&values[skipped..]);
+        let index = found.iter().position(|knee| knee.after < DROP * knee.before)?;
+        let knee = &found[index];
+        let from = |at: usize| speeds.get(at + skipped).or(speeds.last()).map_or(0.0, |[bytes, _]| *bytes);
+        let (rough, next) = (from(knee.at), found.get(index + 1).map(|next| from(next.at)));
+        let before = index.checked_sub(1).map_or(0.0, |last| from(found[last].at)).max(0.2 * rough);
+        let cell = course.bytes() / course.marks.len() as f64;
+        let piece = course.bytes() / speeds.len() as f64;
+        let (end_before, start_after) = (rough - 2.0 * piece, rough + 2.0 * piece);
+        let end_after = next.unwrap_or(course.bytes()).min(rough + 0.1 * course.bytes().max(rough)) - piece;
+        let fast = course.cost_between(before.min(0.7 * end_before), end_before)?;
+        let slow = course.cost_between(start_after, end_after)?;
+        let (one, other) = (course.mark_at(end_before)?, course.mark_at(start_after)?);
+        // Where the line of the fast part meets that of the slow one.
+        let past = (other.ns - one.ns - fast * (other.bytes - one.bytes)) / (slow - fast);
+        let bytes = (other.bytes - past).clamp(one.bytes, other.bytes);
+        Some(Self {
+            bytes,
+            error: cell,
+            before: fast,
+            after: slow,
+            seen_after: course.bytes() - bytes,
+            fill: course.bytes(),
+        })
+    }
+
+    /// Whether the fill has gone on for long enough to call the drop lasting.
+    pub(super) fn is_seen_after(&self) -> bool {
+        self.seen_after > (self.fill / 16.0).min(0.5 * self.bytes).max(1.0)
+    }
+
+    fn error_with(&self, scene: &Scene<'_>) -> f64 {
+        let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
+        self.error + self.bytes * (0.005 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
+    }
+
+    pub(super) fn size(&self, scene: &Scene<'_>) -> Property {
+        let error = self.error_with(scene);
+        let because = format!(
+            "an empty drive took {} at {} and everything after that at {}",
+            amount(self.bytes as u64),
+            rate(1e9 / self.before),
+            rate(1e9 / self.after)
+        );
+        if error > 0.2 * self.bytes {
+            return Property::undecided(Key::SlcCacheBytes, because);
+        }
+        Property::number(Key::SlcCacheBytes, self.bytes, (self.bytes - error, self.bytes + error), 0.97, because)
+    }
+
+    pub(super) fn speed_after(&self, scene: &Scene<'_>) -> Property {
+        let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
+        let (value, share) = (1e9 / self.after, 0.015 + noise);
+        Property::number(
+            Key::SlcSpeedAfterBytesPerS,
+            value,
+            (value * (1.0 - share), value * (1.0 + share)),
+            0.95,
+            format!("so it went on after the first {}", amount(self.bytes as u64)),
+        )
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { x: self.bytes, label: format!("{} to {}", rate(1e9 / self.before), rate(1e9 / self.after)) }
+    }
+}
+
+/// What rests have brought back, the cache being full before each of them.
+pub(super) struct Recovery<'a> {
+    cache: &'a Cache,
+    /// Length of the rest in nanoseconds, and bytes that were fast again, in order of the rests' lengths.
+    came_back: Vec<[f64; 2]>,
+}
+
+impl<'a> Recovery<'a> {
+    /// Of the rests so far.
+    pub(super) fn of(cache: &'a Cache, own: &[&Segment]) -> Self {
+        let mut came_back = Vec::new();
+        for pair in own.windows(2) {
+            if !own_name(pair[0]).starts_with(PAUSE) || !own_name(pair[1]).starts_with(BURST) {
+                continue;
+            }
+            let burst = Course::of([pair[1]]);
+            // Each byte that was taken fast has saved the difference.
+            let saved = burst.bytes() * cache.after - burst.ns();
+            let fast = saved / (cache.after - cache.before);
+            came_back.push([pair[0].elapsed().0 as f64, fast.clamp(0.0, burst.bytes())]);
+        }
+        came_back.sort_by(|one, other| one[0].total_cmp(&other[0]));
+        Self { cache, came_back }
+    }
+
+    fn half(&self) -> f64 {
+        self.cache.bytes / 2.0
+    }
+
+    /// The rests just too short and just long enough.
+    fn bracket(&self) -> Option<([f64; 2], [f64; 2])> {
+        let enough = self.came_back.iter().position(|[_, bytes]| *bytes >= self.half())?;
+        let short = enough.checked_sub(1).map_or([0.0, 0.0], |index| self.came_back[index]);
+        Some((short, self.came_back[enough]))
+    }
+
+    /// The next rest, or what is written after it.
+    pub(super) fn next(&self, scene: &Scene<'_>, room: Range<u64>) -> Option<Workload> {
+        let length = (BURST_SHARE * self.cache.bytes) as u64 / u64::from(BLOCK) * u64::from(BLOCK);
+        let fits = length > 0 && length <= room.end - room.start && scene.may_write(length);
+        let last = scene.own.last()?;
+        if own_name(last).starts_with(PAUSE) && fits {
+            return Some(write(&format!("{BURST} {}", self.came_back.len() + 1), room.start, length));
+        }
+        if !fits || self.came_back.len() >= RESTS_MAX {
+            return None;
+        }
+        let rest = self.rest()?;
+        let name = format!("{PAUSE} {}", self.came_back.len() + 1);
+        Some(Workload { name, ..Workload::rest(Nanos(rest as u64)) })
+    }
+
+    /// The rest to try next: as long as writing half of it slowly takes, then longer or shorter until the answer lies between two that
+    /// are near each other.
+    fn rest(&self) -> Option<f64> {
+        let Some(longest) = self.came_back.last() else { return Some(1.2 * self.half() * self.cache.after) };
+        match self.bracket() {
+            None if longest[1] < NOTHING * self.cache.bytes => Some(3.0 * longest[0]),
+            None => Some(longest[0] * (1.1 * self.half() / longest[1]).clamp(1.2, 3.0)),
+            Some((short, enough)) if short[0] < 0.6 * enough[0] => {
+                let ideal = 0.95 * enough[0] * self.half() / enough[1];
+                Some(ideal.clamp(short[0].max(0.25 * enough[0]), 0.8 * enough[0]))
+            }
+            Some(_) => None,
+        }
+    }
+
+    pub(super) fn property(&self, scene: &Scene<'_>) -> Property {
+        let key = Key::SlcRecoveryNs;
+        let Some(longest) = self.came_back.last() else {
+            return Property::undecided(key, "there was no room left for bursts after rests");
+        };
+        let told = self.came_back.iter().map(|[rest, bytes]| {
+            format!("{} after {}", amount(*bytes as u64), Nanos(*rest as u64))
+        });
+        let told = format!("fast again were {}", told.collect::<Vec<_>>().join(", "));
+        let Some((short, enough)) = self.bracket() else {
+            return match longest[1] < NOTHING * self.cache.bytes && self.came_back.len() >= RESTS_MAX {
+                true => Property::absent(key, 0.9, told),
+                false => Property::undecided(key, told),
+            };
+        };
+        if short[1] < NOTHING * self.cache.bytes && short[0] < 0.8 * enough[0] {
+            return Property::undecided(key, told);
+        }
+        let share = (self.half() - short[1]) / (enough[1] - short[1]);
+        let value = short[0] + share * (enough[0] - short[0]);
+        let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
+        let error = value * (0.04 + noise) + 0.15 * (enough[0] - short[0]);
+        Property::number(key, value, (value - error, value + error), 0.9, told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::writing;
+    use super::*;
+
+    /// Windows of 1 MiB at these costs, in nanoseconds a byte.
+    fn course(costs: impl Iterator<Item = f64>) -> Course {
+        let (mut bytes, mut ns) = (0.0, 0.0);
+        let marks = costs.map(|cost| {
+            (bytes, ns) = (bytes + 1048576.0, ns + 1048576.0 * cost);
+            writing::Mark { bytes, ns }
+        });
+        Course { marks: marks.collect() }
+    }
+
+    #[test]
+    fn a_cache_is_as_large_as_it_was_made() {
+        for size in [40.4, 111.0, 300.7] {
+            let cost = |index: u32| {
+                let fast = (size - f64::from(index)).clamp(0.0, 1.0);
+                let hiccup = if index % 97 == 5 { 1.8 } else { 1.0 };
+                hiccup * (fast * 2.0 + (1.0 - fast) * 9.0) * (1.0 + 0.02 * f64::from(index * 7919 % 13) / 13.0)
+            };
+            let cache = Cache::of(&course((0..1024).map(cost))).unwrap();
+            assert!((cache.bytes / 1048576.0 - size).abs() < 0.03 * size + 1.0, "{size}: {cache:?}");
+            assert!((cache.after / 9.0 - 1.0).abs() < 0.05, "{cache:?}");
+            assert!(cache.is_seen_after());
+        }
+    }
+
+    #[test]
+    fn an_even_fill_and_one_along_zones_have_none() {
+        let noisy = |index: u32| 3.0 + 0.4 * f64::from(index * 7919 % 101) / 101.0;
+        assert_eq!(Cache::of(&course((0..1024).map(noisy))), None);
+        assert_eq!(Cache::of(&Course::default()), None);
+    }
+}

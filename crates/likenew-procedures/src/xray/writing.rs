@@ -1,0 +1,88 @@
+//! How long writing takes as it goes on: the time that several workloads, one right after the other, have taken by the bytes that
+//! they had moved.
+
+use likenew_core::io::Op;
+use likenew_core::segment::Segment;
+
+/// A place on the way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Mark {
+    /// Bytes moved so far.
+    pub(super) bytes: f64,
+    /// Time taken so far, in nanoseconds.
+    pub(super) ns: f64,
+}
+
+/// Marks in order, from the start, which is at 0 bytes and 0 ns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Course {
+    pub(super) marks: Vec<Mark>,
+}
+
+impl Course {
+    /// Of workloads that write, by their windows along bytes. What lies between two workloads does not count.
+    pub(super) fn of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Self {
+        let (mut bytes, mut ns) = (0.0, 0.0);
+        let mut marks = Vec::new();
+        for segment in segments {
+            let mut before = segment.began;
+            for cell in segment.gigabytes.cells.iter().filter(|cell| cell.ios > 0) {
+                bytes += cell.bytes as f64;
+                ns += cell.last.since(before.min(cell.last)).0 as f64;
+                before = before.max(cell.last);
+                marks.push(Mark { bytes, ns });
+            }
+        }
+        Self { marks }
+    }
+
+    /// Nanoseconds a byte from each mark to the next.
+    pub(super) fn costs(&self) -> Vec<f64> {
+        let start = Mark { bytes: 0.0, ns: 0.0 };
+        let before = std::iter::once(&start).chain(&self.marks);
+        before.zip(&self.marks).map(|(from, to)| (to.ns - from.ns) / (to.bytes - from.bytes)).collect()
+    }
+
+    /// Nanoseconds a byte between two places, each moved to the nearest mark; `None` where no bytes lie between these.
+    pub(super) fn cost_between(&self, from: f64, to: f64) -> Option<f64> {
+        let (from, to) = (self.mark_at(from)?, self.mark_at(to)?);
+        (to.bytes > from.bytes).then(|| (to.ns - from.ns) / (to.bytes - from.bytes))
+    }
+
+    /// The mark that is nearest to so many bytes.
+    pub(super) fn mark_at(&self, bytes: f64) -> Option<Mark> {
+        let next = self.marks.partition_point(|mark| mark.bytes < bytes);
+        let near = [next.checked_sub(1), Some(next)].into_iter().flatten();
+        let near = near.filter_map(|index| self.marks.get(index));
+        near.min_by(|a, b| (a.bytes - bytes).abs().total_cmp(&(b.bytes - bytes).abs())).copied()
+    }
+
+    /// Bytes in all.
+    pub(super) fn bytes(&self) -> f64 {
+        self.marks.last().map_or(0.0, |mark| mark.bytes)
+    }
+
+    /// Nanoseconds in all.
+    pub(super) fn ns(&self) -> f64 {
+        self.marks.last().map_or(0.0, |mark| mark.ns)
+    }
+
+    /// `[bytes, bytes/s]` of pieces, at most so many.
+    pub(super) fn speeds(&self, pieces: usize) -> Vec<[f64; 2]> {
+        let mut before = Mark { bytes: 0.0, ns: 0.0 };
+        let each = self.marks.len().div_ceil(pieces.max(1)).max(1);
+        let ends = self.marks.chunks(each).filter_map(<[Mark]>::last);
+        let speed = |end: &Mark| {
+            let (bytes, ns) = (end.bytes - before.bytes, end.ns - before.ns);
+            before = *end;
+            (ns > 0.0).then(|| [end.bytes, bytes / ns * 1e9])
+        };
+        ends.filter_map(speed).collect()
+    }
+}
+
+/// The nanoseconds a byte of a workload that writes, as a whole; `None` of one that has written nothing.
+pub(super) fn cost(segment: &Segment) -> Option<f64> {
+    let bytes = segment.bytes(Op::Write);
+    (bytes > 0).then(|| segment.elapsed().0 as f64 / bytes as f64)
+}
