@@ -61,11 +61,11 @@ const PROBES: &[&dyn Probe] = &[
     &compression::CompressionProbe,
     &map_page::MapPageProbe,
     &trim::TrimProbe,
+    &fill::FillProbe,
     &mapping::MappingProbe,
     &write_buffer::WriteBufferProbe,
-    &old_data::OldData,
-    &fill::FillProbe,
     &overwriting::Overwriting,
+    &old_data::OldData,
 ];
 
 /// The procedure.

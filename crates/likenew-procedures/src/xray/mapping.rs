@@ -75,13 +75,16 @@ impl Probe for MappingProbe {
         }
         let cluster = cluster(scene);
         let tried = tries(scene).count();
-        if cluster.is_none() && tried < TRIES.len() {
+        let times = Times::of(scene);
+        // What is merged anyway is worth a longer search.
+        let merges = times.as_ref().is_some_and(|times| times.merge() > 0.0);
+        let most = if merges { TRIES.len() } else { TRIES.len() - 1 };
+        if cluster.is_none() && tried < most {
             let (block, bytes) = TRIES[tried];
             let bytes = bytes.min(scene.span / 2);
             let name = format!("in order {}", tried + 1);
             return scene.may_write(bytes).then(|| in_order(&name, block, bytes, SAMPLES_MAX));
         }
-        let times = Times::of(scene);
         let step = cluster.map(|cluster| (cluster.period / f64::from(page)).round() as u64 * u64::from(page));
         if let Some(step) = step.filter(|_| scene.ran("heads").is_none()) {
             let place = Place::Strided { region: Region::bytes(0..scene.span), step };
