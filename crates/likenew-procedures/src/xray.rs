@@ -61,10 +61,10 @@ const PROBES: &[&dyn Probe] = &[
     &compression::CompressionProbe,
     &map_page::MapPageProbe,
     &trim::TrimProbe,
-    &mapping::MappingProbe,
-    &write_buffer::WriteBufferProbe,
     &fill::FillProbe,
     &old_data::OldData,
+    &mapping::MappingProbe,
+    &write_buffer::WriteBufferProbe,
     &overwriting::Overwriting,
 ];
 

@@ -26,7 +26,7 @@ use crate::series::axis;
 
 /// Writes in order that look for pauses: how long their I/Os are, and how much is written, one try after the other.
 const TRIES: [(u32, u64); 4] =
-    [(16 << 10, 16 << 20), (16 << 10, 64 << 20), (16 << 10, 256 << 20), (128 << 10, 256 << 20)];
+    [(16 << 10, 16 << 20), (64 << 10, 64 << 20), (16 << 10, 64 << 20), (64 << 10, 192 << 20)];
 const DEPTH: u32 = 4;
 /// First pages of clusters that are written, and how many of the last of them count: logs have to be full.
 const HEADS: u32 = 48;
@@ -75,13 +75,16 @@ impl Probe for MappingProbe {
         }
         let cluster = cluster(scene);
         let tried = tries(scene).count();
-        if cluster.is_none() && tried < TRIES.len() {
+        let times = Times::of(scene);
+        // What is merged anyway is worth a longer search.
+        let merges = times.as_ref().is_some_and(|times| times.merge() > 0.0);
+        let most = if merges { TRIES.len() } else { TRIES.len() - 1 };
+        if cluster.is_none() && tried < most {
             let (block, bytes) = TRIES[tried];
             let bytes = bytes.min(scene.span / 2);
             let name = format!("in order {}", tried + 1);
             return scene.may_write(bytes).then(|| in_order(&name, block, bytes, SAMPLES_MAX));
         }
-        let times = Times::of(scene);
         let step = cluster.map(|cluster| (cluster.period / f64::from(page)).round() as u64 * u64::from(page));
         if let Some(step) = step.filter(|_| scene.ran("heads").is_none()) {
             let place = Place::Strided { region: Region::bytes(0..scene.span), step };
@@ -101,11 +104,12 @@ impl Probe for MappingProbe {
         }
         let Some(times) = Times::of(scene) else { return Finding::default() };
         let cluster = cluster(scene);
-        let mapping = judged(&times, is_full(scene));
+        let mapping = judged(&times, is_full(scene)).tempered(scene.known.noise());
         let mut pictures = vec![("writes_in_places", places(scene, &times))];
         let mut properties = vec![mapping];
         if let Some(cluster) = cluster.filter(|_| times.merge() > 0.0) {
-            properties.push(erase_unit(&cluster, f64::from(page(scene))));
+            let unit = erase_unit(&cluster, f64::from(page(scene)));
+            properties.push(unit.tempered(scene.known.noise()));
             pictures
                 .extend(tries(scene).last().map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
         }
@@ -244,7 +248,7 @@ fn judged(times: &Times, is_full: bool) -> Property {
 
 fn erase_unit(cluster: &Spikes, page: f64) -> Property {
     let bytes = (cluster.period / page).round() * page;
-    let margin = page.max(2.0 * cluster.error);
+    let margin = (2.0 * page).max(2.0 * cluster.error).max(0.006 * bytes);
     Property::number(
         Key::EraseUnitBytes,
         bytes,

@@ -4,6 +4,11 @@ use likenew_core::units::{Nanos, amount, rate, three_digits};
 use likenew_core::verdict::{Standing, Verdict};
 use serde::Serialize;
 
+use super::noise::Noise;
+
+/// Nothing is believed more than this where something else uses the drive.
+const CONFIDENCE_IN_NOISE: f64 = 0.85;
+
 /// What can be asked of the inside of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -210,6 +215,19 @@ impl Property {
         }
     }
 
+    /// The same where something else uses the drive: believed less, and a number within twice the interval.
+    #[must_use]
+    pub(super) fn tempered(mut self, noise: Option<&Noise>) -> Self {
+        if !noise.is_some_and(Noise::is_busy) || self.state == State::Undecided {
+            return self;
+        }
+        self.confidence = self.confidence.min(CONFIDENCE_IN_NOISE);
+        if let State::Number { value, low, high } = self.state {
+            self.state = State::Number { value, low: (2.0 * low - value).max(0.0), high: 2.0 * high - value };
+        }
+        self.caveat("something else used the drive while this was measured")
+    }
+
     /// Adds a sentence of doubt.
     #[must_use]
     pub(super) fn caveat(mut self, sentence: impl Into<String>) -> Self {
@@ -283,4 +301,22 @@ struct PropertyRow {
     unit: &'static str,
     confidence: Option<f64>,
     bytes_written: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_beside_others_is_believed_less() {
+        let page = || Property::number(Key::MapPageBytes, 4096.0, (4000.0, 4200.0), 0.97, "it shows");
+        let busy = Noise { spread: 0.5, outliers: 0.2, waited: 0.5, own: 0.01, usual_ns: 1e5 };
+        let tempered = page().tempered(Some(&busy));
+        assert_eq!(tempered.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
+        assert_eq!((tempered.confidence, tempered.caveats.len()), (CONFIDENCE_IN_NOISE, 1));
+        assert_eq!(page().tempered(Some(&Noise::default())), page());
+        assert_eq!(page().tempered(None), page());
+        let undecided = Property::undecided(Key::Trim, "it does not show");
+        assert_eq!(undecided.clone().tempered(Some(&busy)), undecided);
+    }
 }

@@ -24,6 +24,9 @@ const READS: u32 = 64;
 const READ: u32 = 4096;
 /// After rests of so many seconds it is read again, as long as nothing has become of it.
 const RESTS_S: [u64; 3] = [1, 6, 30];
+/// So often, for so long, a drive may rest until two areas that were written alike are read alike.
+const SETTLES: usize = 3;
+const SETTLE: Nanos = Nanos::from_secs(5);
 /// Reads that need no flash are faster by this share at least, and the same by this share at most.
 const FASTER: f64 = 0.03;
 const SAME: f64 = 0.015;
@@ -41,39 +44,48 @@ impl Probe for TrimProbe {
             return None;
         }
         let reads = |name: &str| reads_of_both(name, [0..AREA, AREA..2 * AREA], READ, READS);
-        let steps = scene.own.len();
-        match steps {
-            0 => Some(write_in_order("write", 0..2 * AREA, DataClass::Random)),
-            1 => Some(reads("reads before")),
-            2 => {
-                let place = Place::Forward(Region::bytes(0..AREA));
-                let trim = Stream::closed(Mix::Only(Op::Trim), AREA as u32, place, 1, DataClass::Random);
-                Some(Workload::new("trim", Until::ops(1), vec![trim]))
-            }
-            3 => Some(reads("reads after no rest")),
-            _ if stages(scene).iter().any(|(_, compared)| compared.is_less(FASTER)) => None,
-            _ => {
-                let rest = *RESTS_S.get((steps - 4) / 2)?;
-                let is_rested = steps % 2 == 1;
-                Some(match is_rested {
-                    true => reads(&format!("reads after {rest} s")),
-                    false => {
-                        Workload { name: format!("rest {rest} s"), ..Workload::rest(Nanos::from_secs(rest)) }
-                    }
-                })
-            }
+        if scene.own.is_empty() {
+            return Some(write_in_order("write", 0..2 * AREA, DataClass::Random));
         }
+        let rest = |name: String, rest| Workload { name, ..Workload::rest(rest) };
+        let Some(trimmed) = scene.own.iter().position(|segment| own_name(segment) == "trim") else {
+            let (steps, alike) =
+                (scene.own.len() - 1, before(scene).is_some_and(|reads| reads.is_same(SAME)));
+            return Some(match steps {
+                0 => reads("reads before"),
+                _ if alike || steps > 2 * SETTLES => {
+                    let place = Place::Forward(Region::bytes(0..AREA));
+                    let trim = Mix::Only(Op::Trim);
+                    let trim = Stream::closed(trim, AREA as u32, place, 1, DataClass::Random);
+                    Workload::new("trim", Until::ops(1), vec![trim])
+                }
+                // The drive is still busy with what was done to it.
+                _ if !steps.is_multiple_of(2) => rest(format!("settle {}", steps / 2 + 1), SETTLE),
+                _ => reads("reads before"),
+            });
+        };
+        let steps = scene.own.len() - trimmed - 1;
+        if stages(scene).iter().any(|(_, compared)| compared.is_less(FASTER)) {
+            return None;
+        }
+        let Some(step) = steps.checked_sub(1) else { return Some(reads("reads after no rest")) };
+        let seconds = *RESTS_S.get(step / 2)?;
+        Some(match step.is_multiple_of(2) {
+            true => rest(format!("rest {seconds} s"), Nanos::from_secs(seconds)),
+            false => reads(&format!("reads after {seconds} s")),
+        })
     }
 
     fn find(&self, scene: &Scene<'_>) -> Finding {
         if let Some(property) = refusal(scene) {
             return Finding::of(property, None);
         }
-        let Some(before) = scene.ran("reads before").and_then(Compared::in_segment) else {
-            return Finding::default();
-        };
+        let Some(before) = before(scene) else { return Finding::default() };
         let stages = stages(scene);
-        Finding::of(judged(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
+        Finding::of(
+            judged(&before, &stages).tempered(scene.known.noise()),
+            Some(("trimmed_reads", picture(&before, &stages))),
+        )
     }
 }
 
@@ -95,6 +107,12 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
         }
         _ => None,
     }
+}
+
+/// The last reads before the TRIM.
+fn before(scene: &Scene<'_>) -> Option<Compared> {
+    let last = scene.own.iter().rfind(|segment| own_name(segment) == "reads before");
+    last.and_then(|segment| Compared::in_segment(segment))
 }
 
 /// The reads after the TRIM: seconds of rest before them, and trimmed beside kept addresses.

@@ -24,6 +24,8 @@ use crate::series::axis;
 /// The first burst.
 pub(super) const FIRST: u64 = 4 << 20;
 const LONGEST: u64 = 256 << 20;
+/// A burst that is as fast to its end as it began becomes no longer than this.
+const LONGEST_EVEN: u64 = 64 << 20;
 /// Lengths of I/Os that are tried, the usual one first.
 const BLOCK: u32 = 16 << 10;
 const LONG_BLOCK: u32 = 128 << 10;
@@ -95,7 +97,8 @@ pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
     let block = long.block as u32;
     match long.course() {
         Course::Even if block < LONG_BLOCK => again(long.bytes, LONG_BLOCK),
-        Course::Even | Course::Slowing if long.bytes < LONGEST => again(4 * long.bytes, block),
+        Course::Even if long.bytes < LONGEST_EVEN => again(4 * long.bytes, block),
+        Course::Slowing if long.bytes < LONGEST => again(4 * long.bytes, block),
         Course::Even | Course::Slowing => None,
         Course::Knee(knee) if shorts.is_empty() => {
             let (rough, worth) = (knee.held(), KNEES * (knee.taken as u64).next_multiple_of(1 << 16));
@@ -149,7 +152,7 @@ pub(super) fn find(scene: &Scene<'_>) -> Finding {
         return Finding::default();
     }
     let estimates = estimates(&long, &scene.own[at + 1..]);
-    let property = judged(&long, &estimates);
+    let property = judged(&long, &estimates).tempered(scene.known.noise());
     let picture = picture(&long, &property);
     Finding::of(property, Some(("write_buffer", picture)))
 }
