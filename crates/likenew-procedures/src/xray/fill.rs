@@ -14,7 +14,7 @@ use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Mark, Series, Shape};
 use likenew_core::workload::{Stream, Workload};
-use likenew_stats::summary::quantile;
+use likenew_stats::summary::median;
 
 use super::finding::Finding;
 use super::idle::Idle;
@@ -42,6 +42,8 @@ const BLOCK: u32 = 64 << 10;
 const DEPTH: u32 = 8;
 const TRIM_BLOCK: u32 = 16 << 20;
 const LOOKS: u32 = 128;
+/// Reads that meet no flash take less than this share of the time of those that do.
+const EMPTY: f64 = 0.93;
 /// A firmware that looks after itself has begun and ended by then.
 const FORGETTING: Nanos = Nanos::from_secs(60);
 /// Simulating more than this takes minutes.
@@ -70,7 +72,7 @@ impl Probe for FillProbe {
         if let Some(cache) = cache.filter(|cache| cache.is_seen_after()) {
             let recovery = Recovery::of(&cache, &scene.own);
             let idle = Idle::of(&scene.own);
-            if let Some(workload) = recovery.next(scene, at..end).or_else(|| idle.next(scene, || None)) {
+            if let Some(workload) = recovery.next(scene, at..end).or_else(|| idle.next(0..at, || None)) {
                 return Some(workload);
             }
         }
@@ -89,6 +91,7 @@ impl Probe for FillProbe {
         let cache = Cache::of(&before);
         let properties = match (&cache, was_empty(scene)) {
             _ if before.bytes() == 0.0 => return Finding::default(),
+            _ if !scene.known.is("flash") => undecided("only flash has one, and what this is was not found"),
             (_, None) => undecided("the fill did not come to its end"),
             (_, Some(false)) => undecided(
                 "the drive was not empty and could not be emptied, so collection may be what slows it down",
@@ -110,8 +113,8 @@ impl Probe for FillProbe {
 /// Why it can not be asked here.
 fn obstacle(scene: &Scene<'_>) -> Option<String> {
     let simulated = scene.evidence.identity.kind == Kind::Simulated;
-    if !scene.known.is("flash") {
-        return Some("only flash is known to have one, and this was not found to be flash".into());
+    if scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash") {
+        return Some("only flash has one".into());
     }
     if !scene.is_whole() {
         return Some("that takes a whole drive that may be emptied and filled".into());
@@ -129,8 +132,13 @@ fn empty(scene: &Scene<'_>) -> Option<Workload> {
     let ignored = scene.known.word(Key::Trim) == Some("ignored");
     if scene.evidence.geometry.trims && !ignored && scene.ran(TRIM).is_none() {
         let place = Place::Forward(Region::bytes(0..scene.span));
-        let stream =
-            Stream::closed(Mix::Only(Op::Trim), TRIM_BLOCK.min(scene.span as u32), place, 1, DataClass::Random);
+        let stream = Stream::closed(
+            Mix::Only(Op::Trim),
+            TRIM_BLOCK.min(scene.span as u32),
+            place,
+            1,
+            DataClass::Random,
+        );
         return Some(Workload::new(TRIM, Until::bytes(scene.span), vec![stream]));
     }
     if scene.ran(REST).is_none() {
@@ -172,13 +180,11 @@ fn before_rests(own: &[&Segment]) -> Course {
     Course::of(uninterrupted.copied().filter(|segment| is_piece(segment)))
 }
 
-/// Whether reads before the fill met no flash: they took less time than nearly all of the same reads after it. `None` before both
-/// were seen.
+/// Whether reads before the fill met no flash: they took less time than the same reads after it, though a part of the map may have to be
+/// read for either. `None` before both were seen.
 fn was_empty(scene: &Scene<'_>) -> Option<bool> {
     let (found, full) = (scene.ran(FOUND)?, scene.ran(FULL)?);
-    let slow_then = quantile(&latencies(found), 0.9)?;
-    let fast_now = quantile(&latencies(full), 0.1)?;
-    Some(slow_then < 0.98 * fast_now)
+    Some(median(&latencies(found))? < EMPTY * median(&latencies(full))?)
 }
 
 /// Whether the probe has filled an empty drive, as far as that can be told.
