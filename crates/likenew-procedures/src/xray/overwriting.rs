@@ -52,7 +52,7 @@ impl Probe for Overwriting {
         }
         let last = [scatter as fn(&Scene<'_>) -> Option<Workload>, rests];
         // An empty drive takes writes into its cache, whose blocks hold less.
-        let empties = forgets(scene) && fill::cache_of(scene).is_none();
+        let empties = forgets(scene) && fill::drop_of(scene).is_none();
         let steps: Vec<fn(&Scene<'_>) -> Option<Workload>> = match empties {
             true => [&last[..], &[emptied, in_order]].concat(),
             false => [&[in_order as fn(&Scene<'_>) -> Option<Workload>], &last[..]].concat(),
@@ -121,7 +121,7 @@ fn scattered(scene: &Scene<'_>, name: String) -> Option<Workload> {
 
 /// Lets a cache be emptied.
 fn settle(scene: &Scene<'_>) -> Option<Workload> {
-    let wanted = fill::cache_of(scene).is_some() && scene.ran(REST).is_none();
+    let wanted = fill::drop_of(scene).is_some() && scene.ran(REST).is_none();
     wanted.then(|| Workload { name: REST.into(), ..Workload::rest(SETTLING) })
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Order {
 impl Order {
     pub(super) fn of(scene: &Scene<'_>) -> Self {
         // What went into a cache came to the ends of other blocks.
-        let native = fill::cache_of(scene).map_or(0.0, |cache| NATIVE * cache.after);
+        let native = fill::drop_of(scene).map_or(0.0, |cache| NATIVE * cache.after);
         let costs =
             |segment: &&&Segment| segment.elapsed().0 as f64 >= native * segment.bytes(Op::Write) as f64;
         let chunks = scene.own.iter().filter(|segment| own_name(segment).starts_with(ORDER));
@@ -69,7 +69,7 @@ impl Order {
             amount(bytes(period.length) as u64),
             period.strength
         );
-        let emptied = super::forgets(scene) && fill::cache_of(scene).is_none();
+        let emptied = super::forgets(scene) && fill::drop_of(scene).is_none();
         let may_be_map = !emptied && scene.known.property(Key::MapCacheBytes).state != State::Absent;
         if may_be_map {
             return Property::undecided(key, format!("{told}; these may be movements of its map"));
@@ -82,7 +82,7 @@ impl Order {
         let value = bytes(period.length);
         let half = (bytes(period.interval.high) - value).max(0.005 * value);
         // Blocks of a cache that is folded at once hold less than others, and come to their ends more often.
-        let certain = period.strength > STRONG && fill::cache_of(scene).is_none();
+        let certain = period.strength > STRONG && fill::drop_of(scene).is_none();
         let confidence = if certain { 0.95 } else { 0.85 };
         Property::number(key, value, (value - half, value + half), confidence, told)
     }
