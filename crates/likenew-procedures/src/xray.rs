@@ -58,12 +58,12 @@ const PROBES: &[&dyn Probe] = &[
     &old_data::AsFound,
     &map_cache::MapCache,
     &parallelism::Parallelism,
-    &old_data::OldData,
     &compression::CompressionProbe,
     &map_page::MapPageProbe,
     &trim::TrimProbe,
     &mapping::MappingProbe,
     &write_buffer::WriteBufferProbe,
+    &old_data::OldData,
     &fill::FillProbe,
     &overwriting::Overwriting,
 ];

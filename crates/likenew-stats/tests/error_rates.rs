@@ -4,6 +4,8 @@
 
 #[path = "../examples/error_rates/counts.rs"]
 mod counts;
+#[path = "../examples/error_rates/fits.rs"]
+mod fits;
 #[path = "../examples/error_rates/intervals.rs"]
 mod intervals;
 #[path = "../examples/error_rates/knees.rs"]
@@ -162,4 +164,10 @@ fn stalls_are_found() {
         }
         assert_in_manual(&rows);
     }
+}
+
+#[test]
+fn fits_and_choices_are_as_good_as_the_page_says() {
+    assert_in_manual(&fits::intervals());
+    assert_in_manual(&fits::choices());
 }

@@ -26,12 +26,12 @@ pub(crate) struct Model {
     /// At most so many bytes are written, and as many read [default: 8GiB, of a folder 1GiB, less where there is less]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Nothing new is begun after this time
-    #[arg(long, default_value = "10min", value_parser = parse_duration)]
-    pub(crate) time: Nanos,
-    /// A visit of a point ends after this time
-    #[arg(long, default_value = "3s", value_parser = parse_duration)]
-    pub(crate) visit: Nanos,
+    /// Nothing new is begun after this time [default: 10min, of a folder 45s]
+    #[arg(long, value_parser = parse_duration)]
+    pub(crate) time: Option<Nanos>,
+    /// A visit of a point ends after this time [default: 3s, of a folder 500ms]
+    #[arg(long, value_parser = parse_duration)]
+    pub(crate) visit: Option<Nanos>,
     /// What to write: random, zero, or the share 0..1 that it compresses to
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,

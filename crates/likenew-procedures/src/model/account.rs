@@ -39,12 +39,12 @@ pub(super) struct ModelRow {
 
 /// A model whose predictions are off by more than this on average explains nothing.
 const EXPLAINS: f64 = 0.15;
-/// Where points themselves are not known to a half of what predictions are off by, it may be noise.
-const NOISE: f64 = 0.5;
+/// Where points themselves are not known to a quarter of what predictions are off by, it may be noise.
+const NOISE: f64 = 0.25;
 /// Times that differ by so many deviations differ; many pairs are compared.
 const DEVIATIONS: f64 = 3.0;
 /// Fewer points than this held out decide nothing.
-const HELD_MIN: usize = 3;
+const HELD_MIN: usize = 4;
 
 impl Account {
     pub(super) fn new(curve: Curve, mut observations: Vec<Observation>, grain: Grain) -> Self {

@@ -22,7 +22,9 @@ const BLOCKS: [u64; 2] = [4 << 10, 64 << 10];
 const REPEATS: u32 = 2;
 const WRITES_MAX: u64 = 2048;
 /// A burst takes this share of what may be written at most.
-const SHARE: u64 = 32;
+pub(super) const SHARE: u64 = 32;
+/// How many there are.
+pub(super) const COUNT: u32 = REPEATS * BLOCKS.len() as u32;
 /// A level has to be so many times slower to be the medium's.
 const SLOWER: f64 = 1.3;
 /// Writes are taken in so many groups at most.
@@ -71,7 +73,7 @@ pub(super) fn next(options: &ModelOptions, evidence: &Evidence, ground: &Ground)
     let bytes = (WRITES_MAX * block).min(most - most % block).max(block);
     let place = Place::Uniform(Region::bytes(0..ground.region.end));
     let stream = Stream::closed(Mix::Only(Op::Write), block as u32, place, 1, options.data);
-    let until = Until { elapsed: Some(Nanos(options.visit.0 * 2)), ..Until::bytes(bytes) };
+    let until = Until { elapsed: Some(Nanos(2 * options.visit_on(evidence).0)), ..Until::bytes(bytes) };
     Some(Workload { window: Some(block), flush: true, ..Workload::new(name, until, vec![stream]) })
 }
 

@@ -9,10 +9,12 @@ use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
+use likenew_stats::interval::Interval;
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::form::{Form, Grain, Observation};
+use super::burst;
+use super::form::{Fitted, Form, Grain, Observation};
 use super::ground::Ground;
 use super::model_options::ModelOptions;
 use super::point::{Curve, Point, VisitName, Way};
@@ -31,10 +33,11 @@ const VISIT_SHARE: u64 = 512;
 const VISIT_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
 /// Short requests of the first points are so many times as long as the next shorter.
 const FIRST_FACTOR: u64 = 16;
+const FIRST_FACTOR_IN_SEQUENCE: u64 = 4;
 /// A small random request.
 const SMALL: u64 = 4096;
-/// Points that are chosen one by one, at most, and by how much the models have to disagree there, as a share.
-const CHOSEN_MAX: usize = 24;
+/// Points of a curve that are chosen one by one, at most, and by how much the models have to disagree there, as a share.
+const CHOSEN_MAX: usize = 12;
 const DISAGREEMENT_LEAST: f64 = 0.05;
 /// Forms that explain the points so many times worse than the best are out of the question.
 const WORSE: f64 = 4.0;
@@ -66,7 +69,7 @@ impl<'a> Course<'a> {
     pub(super) fn next(&self) -> Option<Workload> {
         let ends = (self.evidence.segments.first(), self.evidence.segments.last());
         if let (Some(first), Some(last)) = ends
-            && last.ended.since(first.began) >= self.options.time
+            && last.ended.since(first.began) >= self.options.time_on(self.evidence)
         {
             return None;
         }
@@ -76,7 +79,7 @@ impl<'a> Course<'a> {
         let due =
             |(point, visits): &(Point, usize)| self.visits(point) <= *visits && self.is_affordable(point, 1);
         let next = rounds.into_iter().find(due).map(|(point, _)| point);
-        let next = next.or_else(|| self.most_disputed(first.len())).or_else(|| self.least_known());
+        let next = next.or_else(|| self.most_disputed(&first)).or_else(|| self.least_known());
         next.map(|point| self.settle(&point).unwrap_or_else(|| self.workload(point)))
     }
 
@@ -101,7 +104,7 @@ impl<'a> Course<'a> {
             (place, bytes, Until::ops(1))
         };
         let stream = Stream::closed(Mix::Only(point.op), bytes as u32, place, 1, self.options.data);
-        let until = Until { elapsed: Some(self.options.visit), ..until };
+        let until = Until { elapsed: Some(self.options.visit_on(self.evidence)), ..until };
         Some(Workload { flush: point.op == Op::Write, ..Workload::new(SETTLE, until, vec![stream]) })
     }
 
@@ -149,7 +152,7 @@ impl<'a> Course<'a> {
 
     fn visit_bytes(&self) -> u64 {
         let share = self.options.bytes_on(self.evidence) / VISIT_SHARE;
-        share.clamp(*VISIT_BYTES.start(), *VISIT_BYTES.end()).min(self.longest())
+        power_below(share.clamp(*VISIT_BYTES.start(), *VISIT_BYTES.end())).min(self.longest())
     }
 
     /// The longest I/O: files of a folder are multiples of it.
@@ -186,7 +189,9 @@ impl<'a> Course<'a> {
     fn first_points(&self) -> Vec<Point> {
         let mut points = Vec::new();
         for curve in self.curves() {
-            points.extend(self.points_of(curve, FIRST_FACTOR));
+            let factor =
+                if matches!(curve, Curve::Sequential(_)) { FIRST_FACTOR_IN_SEQUENCE } else { FIRST_FACTOR };
+            points.extend(self.points_of(curve, factor));
         }
         let mut known = Vec::new();
         points.retain(|point| {
@@ -254,41 +259,39 @@ impl<'a> Course<'a> {
 
     /// The point not yet visited at which the forms that are not out of the question disagree most, for what it costs. In a rehearsal, where
     /// nothing has a time, the longest.
-    fn most_disputed(&self, first: usize) -> Option<Point> {
-        if self.measured.len() >= first + CHOSEN_MAX {
-            return None;
-        }
+    fn most_disputed(&self, first: &[Point]) -> Option<Point> {
         let mut best: Option<(f64, Point)> = None;
         for curve in self.curves().into_iter().filter(|curve| !matches!(curve, Curve::Depth(_))) {
             let observations = self.observations(curve);
-            let fits: Vec<_> =
-                Form::of(curve).iter().filter_map(|form| form.fit(&observations, self.grain())).collect();
-            let least = fits.iter().map(|fit| fit.squares()).fold(f64::INFINITY, f64::min);
-            let (fits, points) =
-                (fits.iter().filter(|fit| fit.squares() <= WORSE * least), self.points_of(curve, 2));
-            let fits: Vec<_> = fits.collect();
-            for point in points.into_iter().filter(|point| self.visits(point) == 0) {
-                let ranges = fits.iter().map(|fit| fit.range_ns(&point));
-                let (low, high) = ranges.fold((f64::INFINITY, 0.0f64), |(low, high), range| {
-                    (low.min(range.low), high.max(range.high))
-                });
-                let disagreement = if low < f64::INFINITY { high / low - 1.0 } else { f64::INFINITY };
-                if disagreement < DISAGREEMENT_LEAST
-                    || !self.is_possible(&point)
-                    || !self.is_affordable(&point, VISITS as u64)
-                {
+            let chosen = observations.iter().filter(|of| !first.contains(&of.point)).count();
+            if chosen >= CHOSEN_MAX {
+                continue;
+            }
+            let fits = self.plausible(curve, &observations);
+            for point in self.points_of(curve, 2) {
+                let off = disagreement(&fits, &point);
+                let is_open =
+                    off >= DISAGREEMENT_LEAST && self.visits(&point) == 0 && self.is_possible(&point);
+                if !is_open || !self.is_affordable(&point, VISITS as u64) {
                     continue;
                 }
-                let worth =
-                    disagreement / (1.0 + self.cost(&point) as f64 / self.visit_bytes() as f64).sqrt();
-                let is_better = best
-                    .is_none_or(|(most, known)| worth > most || (worth == most && point.bytes > known.bytes));
-                if is_better {
+                let cost = self.cost(&point) as f64 / self.visit_bytes() as f64;
+                let worth = off / (1.0 + cost).sqrt();
+                if best.is_none_or(|(most, known)| (worth, point.bytes) > (most, known.bytes)) {
                     best = Some((worth, point));
                 }
             }
         }
         best.map(|(_, point)| point)
+    }
+
+    /// The forms that are not out of the question for a curve.
+    fn plausible(&self, curve: Curve, observations: &[Observation]) -> Vec<Fitted> {
+        let fits = Form::of(curve).iter().filter_map(|form| form.fit(observations, self.grain()));
+        let mut fits: Vec<Fitted> = fits.collect();
+        let least = fits.iter().map(Fitted::squares).fold(f64::INFINITY, f64::min);
+        fits.retain(|fit| fit.squares() <= WORSE * least);
+        fits
     }
 
     /// A point that was visited once, or scatters too much; the worst of them first.
@@ -312,7 +315,11 @@ impl<'a> Course<'a> {
     }
 
     fn is_affordable(&self, point: &Point, visits: u64) -> bool {
-        moved(self.evidence, point.op) + visits * self.cost(point) <= self.options.bytes_on(self.evidence)
+        let settles = if point.op == Op::Write { self.io_max() } else { 0 };
+        let budget = self.options.bytes_on(self.evidence);
+        // The bursts come last and are to have theirs.
+        let left = budget - budget / burst::SHARE * u64::from(burst::COUNT);
+        moved(self.evidence, point.op) + visits * (self.cost(point) + settles) <= left
     }
 
     fn workload(&self, point: Point) -> Workload {
@@ -337,7 +344,7 @@ impl<'a> Course<'a> {
             Place::Scattered { region: Region::bytes(0..self.region()), align: point.bytes.min(self.small()) }
         };
         let depth = if is_run { RUN_DEPTH } else { point.depth };
-        let elapsed = (!is_run).then_some(self.options.visit);
+        let elapsed = (!is_run).then(|| self.options.visit_on(self.evidence));
         let until = Until { elapsed, ..Until::bytes(cost) };
         let name = VisitName { point, visit }.to_string();
         let stream = Stream::closed(op, io as u32, place, depth, self.options.data);
@@ -355,6 +362,14 @@ impl<'a> Course<'a> {
         let places = (self.region() - length) / grain + 1;
         (((own + spread).fract() * places as f64) as u64).min(places - 1) * grain
     }
+}
+
+/// How far these forms are apart at a point, as a share; without any, as far as can be.
+fn disagreement(fits: &[Fitted], point: &Point) -> f64 {
+    let ranges = fits.iter().map(|fit| fit.range_ns(point));
+    let whole =
+        ranges.reduce(|one, other| Interval { low: one.low.min(other.low), high: one.high.max(other.high) });
+    whole.map_or(f64::INFINITY, |range| range.high / range.low - 1.0)
 }
 
 /// The greatest power of two that is not more, or 1.

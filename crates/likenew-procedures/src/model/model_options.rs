@@ -25,12 +25,13 @@ pub struct ModelOptions {
     /// 8 GiB or what the drive holds.
     #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub bytes: Option<u64>,
-    /// Nothing new is begun after this much time.
-    #[serde(with = "duration_text")]
-    pub time: Nanos,
-    /// A visit of a point ends after this much time, or with its first request where that takes longer.
-    #[serde(with = "duration_text")]
-    pub visit: Nanos,
+    /// Nothing new is begun after this much time; ten minutes, in a folder 45 seconds.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub time: Option<Nanos>,
+    /// A visit of a point ends after this much time, or with its first request where that takes longer; three seconds, in a folder half of
+    /// one.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub visit: Option<Nanos>,
     /// What is written.
     pub data: DataClass,
     /// What the maker says of sequential reads, in bytes a second.
@@ -50,8 +51,8 @@ impl Default for ModelOptions {
             longest: 512 << 20,
             span: None,
             bytes: None,
-            time: Nanos::from_secs(600),
-            visit: Nanos::from_secs(3),
+            time: None,
+            visit: None,
             data: DataClass::Random,
             advertised_read_bytes_per_s: None,
             advertised_write_bytes_per_s: None,
@@ -64,6 +65,11 @@ pub const SPAN_OF_FOLDER: u64 = 8 * super::SPAN_STEP;
 /// What may be moved where nothing else is said.
 const BYTES_OF_FOLDER: u64 = 1 << 30;
 const BYTES_USUAL: u64 = 8 << 30;
+/// How long it may take, and a visit, where nothing else is said.
+const TIME_OF_FOLDER: Nanos = Nanos::from_secs(45);
+const TIME_USUAL: Nanos = Nanos::from_secs(600);
+const VISIT_OF_FOLDER: Nanos = Nanos::from_millis(500);
+const VISIT_USUAL: Nanos = Nanos::from_secs(3);
 const BYTES_LEAST: u64 = 16 << 20;
 const DEPTHS_MAX: usize = 32;
 const DEPTH_MAX: u32 = 1024;
@@ -89,7 +95,7 @@ impl ModelOptions {
         }
         let day = Nanos::from_secs(86_400);
         for (name, time) in [("time", self.time), ("visit", self.visit)] {
-            if time < Nanos::from_millis(10) || time > day {
+            if let Some(time) = time.filter(|time| *time < Nanos::from_millis(10) || *time > day) {
                 return Err(format!("{name} = {time} is not in 10ms..24h"));
             }
         }
@@ -108,6 +114,18 @@ impl ModelOptions {
             _ => BYTES_USUAL.min(evidence.geometry.capacity).max(BYTES_LEAST),
         };
         self.bytes.unwrap_or(usual)
+    }
+
+    /// When nothing new is begun any more.
+    pub(super) fn time_on(&self, evidence: &Evidence) -> Nanos {
+        let is_folder = evidence.identity.kind == Kind::Folder;
+        self.time.unwrap_or(if is_folder { TIME_OF_FOLDER } else { TIME_USUAL })
+    }
+
+    /// How long a visit may take.
+    pub(super) fn visit_on(&self, evidence: &Evidence) -> Nanos {
+        let is_folder = evidence.identity.kind == Kind::Folder;
+        self.visit.unwrap_or(if is_folder { VISIT_OF_FOLDER } else { VISIT_USUAL })
     }
 
     /// What the maker says of an operation in sequence, in bytes a second.

@@ -32,6 +32,8 @@ const ERROR_LEAST: f64 = 0.002;
 const SAME: f64 = 0.03;
 /// A fit whose points lie farther off than so many times their errors, squared, is none.
 const MISFIT_MAX: f64 = 20.0;
+/// Points that lie farther from the line than this share of what misses cost have other reasons.
+const BENT_MAX: f64 = 0.08;
 /// A knee that is known worse than this is not named.
 const UNSURE_MAX: f64 = 1.3;
 
@@ -150,8 +152,8 @@ fn property(scene: &Scene<'_>, is_same: bool, line: Option<&BrokenLine>) -> Prop
         amount(covered as u64)
     );
     let unsure = interval.1 / interval.0;
-    // The line is level over windows that the cache covers, and rises over smaller 1/w.
-    if line.misfit > MISFIT_MAX || unsure > UNSURE_MAX || noise.is_busy() && unsure > 1.15 {
+    let is_bent = line.misfit > MISFIT_MAX || distance(scene, line) > BENT_MAX * line.rise;
+    if is_bent || unsure > UNSURE_MAX || noise.is_busy() && unsure > 1.15 {
         return Property::undecided(key, format!("{told}, but not well enough"));
     }
     if !reaches_the_start(scene, line, covered) {
@@ -159,6 +161,13 @@ fn property(scene: &Scene<'_>, is_same: bool, line: Option<&BrokenLine>) -> Prop
         return Property::undecided(key, because);
     }
     Property::number(key, covered, interval, 0.95, told)
+}
+
+/// How far the points lie from the line: the root of the mean square.
+fn distance(scene: &Scene<'_>, line: &BrokenLine) -> f64 {
+    let points = scene.own.iter().filter_map(|segment| point(segment));
+    let squares: Vec<f64> = points.map(|point| (point.y - line.at(point.x)).powi(2)).collect();
+    mean(&squares).unwrap_or(0.0).sqrt()
 }
 
 /// Whether the addresses that a cache would cover take as long as all others when all are read.

@@ -117,7 +117,9 @@ impl Probe for MappingProbe {
 fn refusal(scene: &Scene<'_>) -> Option<Property> {
     let undecided = |why| Some(Property::undecided(Key::Mapping, why));
     match scene.known.word(Key::Medium) {
-        Some(medium) if medium != "flash" => undecided("only flash has such a map"),
+        medium if medium != Some("flash") => {
+            undecided("only flash has such a map, and it was not found to be flash")
+        }
         _ if scene.own.is_empty() && !scene.may_write(128 << 20) => {
             undecided("to see how small writes are taken, more has to be written than may be")
         }

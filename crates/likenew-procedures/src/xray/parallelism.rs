@@ -107,11 +107,14 @@ impl Probe for Parallelism {
         let walks = STAGES.iter().filter_map(|stage| scene.ran(&walk_name(stage.bytes)));
         let seen: Vec<Conflicts> = walks.filter_map(|walk| Conflicts::of(walk, alone_ns)).collect();
         let is_clear = |conflicts: &&Conflicts| matches!(conflicts.pattern(), Pattern::Clear { .. });
+        let Some(best) = seen.iter().find(is_clear).or(seen.last()) else { return Finding::default() };
         let everywhere = scene.ran(EVERYWHERE).and_then(|walk| Conflicts::of(walk, usual_ns(scene)?));
-        let best = seen.iter().find(is_clear).or(everywhere.as_ref()).or(seen.last());
-        let Some(best) = best else { return Finding::default() };
+        let by_share = everywhere.filter(|_| matches!(best.pattern(), Pattern::Unclear { .. }));
+        let by_share = by_share.map(|conflicts| conflicts.by_share());
+        let by_share = by_share.filter(|pattern| matches!(pattern, Pattern::Clear { .. }));
+        let pattern = by_share.unwrap_or_else(|| best.pattern());
         let busy = scene.known.noise().is_some_and(|noise| noise.is_busy());
-        let [dies, stripe] = properties(&best.pattern(), busy, &at_once(scene, alone_ns));
+        let [dies, stripe] = properties(&pattern, busy, &at_once(scene, alone_ns));
         let picture = ("conflicts_by_place", picture(best));
         Finding { properties: vec![dies, stripe], pictures: vec![picture], ..Finding::default() }
     }
@@ -172,8 +175,11 @@ fn usual_ns(scene: &Scene<'_>) -> Option<f64> {
     median(&latencies(scene.anyone_ran("medium: random reads")?))
 }
 
-/// Whether those lie on flash of one kind and age: what touches none meets nobody.
+/// Whether those lie on flash of one kind and age, and on flash at all: what touches none meets nobody.
 fn is_even(scene: &Scene<'_>) -> bool {
+    if usual_ns(scene).is_none_or(|usual_ns| usual_ns < (1.0 - EVEN) * alone_ns(scene)) {
+        return false;
+    }
     let reads = scene.anyone_ran("medium: random reads").map(latencies).unwrap_or_default();
     let (low, high) = (quantile(&reads, 0.05), quantile(&reads, 0.95));
     low.zip(high).is_some_and(|(low, high)| low > 0.0 && high < (1.0 + EVEN) * low)

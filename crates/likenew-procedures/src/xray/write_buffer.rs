@@ -42,8 +42,14 @@ impl Probe for WriteBufferProbe {
 /// Why it can not be asked here, if it can not.
 fn refusal(scene: &Scene<'_>) -> Option<Property> {
     let undecided = |why| Some(Property::undecided(Key::WriteBufferBytes, why));
-    if scene.known.is("virtual") {
-        return undecided("what a network volume takes at once its credits decide");
+    match scene.known.word(Key::Medium) {
+        Some("virtual") => return undecided("what a network volume takes at once its credits decide"),
+        None => {
+            return undecided(
+                "what keeps a buffer from running empty depends on the medium, and that was not found",
+            );
+        }
+        Some(_) => {}
     }
     if scene.evidence.identity.kind == Kind::Folder
         && scene.evidence.geometry.boundary.is_some_and(|file| file < 1 << 20)

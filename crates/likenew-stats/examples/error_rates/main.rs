@@ -2,6 +2,7 @@
 //! `cargo run --release -p likenew-stats --example error_rates`.
 
 mod counts;
+mod fits;
 mod intervals;
 mod knees;
 mod series;
@@ -12,11 +13,13 @@ mod tables;
 use std::thread;
 
 /// The tables, in the order of the page.
-const TABLES: [fn() -> String; 11] = [
+const TABLES: [fn() -> String; 13] = [
     || tables::coverage(&counts::coverage()),
     || intervals::windows_head() + &intervals::windows_rows(&[10, 20, 50, 200, 1000]),
     intervals::ratios,
     intervals::counted,
+    fits::intervals,
+    fits::choices,
     || intervals::stopping_head() + &intervals::stopping_rows(&intervals::GOALS),
     || tables::one_level(&counts::one_level()),
     || tables::two_levels(&counts::two_levels()),

@@ -16,8 +16,9 @@ const RUNS_MIN: usize = 8;
 const READS_MIN: usize = 256;
 /// A larger share of slow places is everywhere.
 const EVERYWHERE: f64 = 0.9;
-/// So many of the runs, and of their distances, have to be alike.
+/// So many of the runs, and of their distances, have to be alike, or so many as one of two neighbouring places.
 const ALIKE: f64 = 0.6;
+const NEIGHBOURS: f64 = 0.85;
 /// The share of slow places is one of as many dies as the period says to within this, and half a run at either end.
 const AGREE: f64 = 0.04;
 /// A number of dies that is known worse than this is not named.
@@ -111,16 +112,25 @@ impl Conflicts {
             Pattern::Nowhere
         } else if share > EVERYWHERE {
             Pattern::Everywhere
-        } else if seen.is_empty() {
-            self.by_share(share)
         } else {
             self.by_period(share)
         }
     }
 
-    /// Without a period each read is a case of its own.
-    fn by_share(&self, share: f64) -> Pattern {
-        let interval = share_interval(self.slow, self.all, 0.9).expect("there are reads");
+    /// The share of slow places alone, where they may have no period. What lies together on a die is one case, and so is a
+    /// read where places are not told apart.
+    pub(super) fn by_share(&self) -> Pattern {
+        let share = match self.pattern() {
+            Pattern::Unclear { share } => share,
+            clear => return clear,
+        };
+        let (hits, cases) = match self.waited.is_empty() {
+            true => (self.slow, self.all),
+            false => (self.runs().len() as u64, (self.runs().len() as f64 / share) as u64),
+        };
+        let Some(interval) = share_interval(hits, cases, 0.9).filter(|_| hits > 0) else {
+            return Pattern::Unclear { share };
+        };
         let (low, high) = (1.0 / interval.high, 1.0 / interval.low);
         // Whole dies, where there is just one number of them.
         let whole = high.floor();
@@ -180,7 +190,7 @@ impl Conflicts {
     }
 }
 
-/// A value that most of some have, to within one place or a fiftieth.
+/// A value that most of some have: to the place, or as one of two neighbouring places.
 struct Typical {
     value: f64,
     error: f64,
@@ -190,18 +200,17 @@ struct Typical {
 impl Typical {
     fn of(values: &[f64]) -> Self {
         let middle = median(values).expect("there are several");
-        let near = |value: &&f64| (**value - middle).abs() <= 1.0_f64.max(0.02 * middle);
+        let count = values.len() as f64;
+        let exact = values.iter().filter(|value| **value == middle).count() as f64;
+        if exact >= ALIKE * count {
+            return Self { value: middle, error: 0.0, is_alike: true };
+        }
+        let near = |value: &&f64| (**value - middle).abs() <= 1.0;
         let alike: Vec<f64> = values.iter().filter(near).copied().collect();
-        let exact = alike.iter().filter(|value| **value == middle).count() as f64;
-        // Where nearly all are the same to the place, that is it; a length between two places shows as both.
-        let value = match exact >= 0.8 * alike.len() as f64 {
-            true => middle,
-            false => mean(&alike).unwrap_or(middle),
-        };
         Self {
-            value,
+            value: mean(&alike).unwrap_or(middle),
             error: 1.0 / (alike.len() as f64).sqrt(),
-            is_alike: alike.len() as f64 >= ALIKE * values.len() as f64,
+            is_alike: alike.len() as f64 >= NEIGHBOURS * count,
         }
     }
 }
@@ -249,9 +258,10 @@ mod tests {
     #[test]
     fn a_share_of_all_places_is_one_of_the_dies() {
         let of = |slow, all| Conflicts { grain: 4096.0, waited: Vec::new(), slow, all, points: Vec::new() };
-        let Pattern::Clear { dies, stripe: None, .. } = of(3_800, 15_000).pattern() else { panic!() };
+        let Pattern::Clear { dies, stripe: None, .. } = of(3_800, 15_000).by_share() else { panic!() };
         assert_eq!(dies.0, 4.0);
-        assert!(matches!(of(38, 150).pattern(), Pattern::Unclear { .. }));
+        assert!(matches!(of(38, 150).by_share(), Pattern::Unclear { .. }));
+        assert!(matches!(of(3_800, 15_000).pattern(), Pattern::Unclear { .. }));
     }
 
     #[test]

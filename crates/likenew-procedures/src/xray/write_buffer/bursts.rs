@@ -14,7 +14,7 @@ use likenew_core::units::{amount, rate};
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Mark, Series, Shape};
 use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
-use likenew_stats::summary::{maximum, median, minimum};
+use likenew_stats::summary::sorted;
 
 use super::super::finding::Finding;
 use super::super::property::{Key, Property};
@@ -43,6 +43,9 @@ const IOS_MIN: f64 = 12.0;
 const FEW: usize = 3;
 /// Bursts that go on alike take so much more or less time.
 const ALIKE: f64 = 0.15;
+/// So many I/Os at most are taken at one moment.
+const RUN: f64 = 64.0;
+const NEARER_MOST: f64 = 0.7;
 /// What short bursts say of the buffer may lie so far apart.
 const SPREAD_MAX: f64 = 0.25;
 
@@ -208,11 +211,17 @@ impl Burst {
     fn taken_at(&self, time: f64) -> Option<(f64, f64)> {
         let index = self.taken.partition_point(|[at, _]| *at < time);
         let after = self.taken.get(index..)?;
-        // What has got room at that time still has to cross the link.
-        let crossing = 1.5 * self.crossing();
-        let with = after.partition_point(|[at, _]| *at <= time + crossing);
+        // What has got room at that time crosses the link without a wait.
+        let crossing = 1.3 * self.crossing();
         let before = index.checked_sub(1).map_or(0.0, |last| self.taken[last][1]);
-        (index < self.taken.len()).then(|| (before, before + with as f64 * self.block))
+        let (mut last, mut with) = (time, before);
+        for [at, taken] in after.iter().take_while(|[_, taken]| taken - before <= RUN * self.block) {
+            if at - last > crossing {
+                break;
+            }
+            (last, with) = (*at, *taken);
+        }
+        (index < self.taken.len()).then_some((before, with))
     }
 }
 
@@ -223,8 +232,9 @@ impl Knee {
     }
 }
 
-/// What each short burst says of the buffer, in bytes.
-fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<f64> {
+/// What each short burst says of the buffer, in bytes: at least, when what was programmed last had not been counted yet, and at
+/// most, when all that came free at that moment had been taken.
+fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<[f64; 2]> {
     let of = |segment: &&Segment| {
         let short = Burst::of(segment);
         // Where a faster part of the flash has come to its end meanwhile, one burst says nothing of the other.
@@ -233,25 +243,33 @@ fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<f64> {
         };
         short.taken.last().filter(|last| alike(last))?;
         let (before, after) = long.taken_at(short.flushed)?;
-        let held = before.midpoint(after) + long.block / 2.0 - short.bytes as f64;
-        Some(held)
+        // A part of the next I/O has come in.
+        let held = |taken: f64| taken + long.block / 2.0 - short.bytes as f64;
+        Some([held(before), held(after)])
     };
     shorts.iter().filter_map(of).collect()
 }
 
-fn spread(estimates: &[f64]) -> Option<(f64, f64, f64)> {
-    let middle = median(estimates).filter(|middle| *middle > 0.0)?;
-    Some((middle, minimum(estimates)?, maximum(estimates)?))
+/// What all of them but one allow: value, least and most.
+fn common(estimates: &[[f64; 2]]) -> Option<(f64, f64, f64)> {
+    let least = sorted(&estimates.iter().map(|[least, _]| *least).collect::<Vec<_>>());
+    let most = sorted(&estimates.iter().map(|[_, most]| *most).collect::<Vec<_>>());
+    let (low, high) = (*least.get(least.len().checked_sub(2)?)?, *most.get(1)?);
+    // Dies that do not keep step are through one by one, and then the most is what there is.
+    let value = if low < high { low + NEARER_MOST * (high - low) } else { low.midpoint(high) };
+    (value > 0.0).then_some((value, low.min(high), low.max(high)))
 }
 
 /// Whether most of them say about the same.
-fn agree(estimates: &[f64]) -> bool {
-    let Some((middle, ..)) = spread(estimates) else { return false };
-    let near = estimates.iter().filter(|held| (*held / middle - 1.0).abs() < SPREAD_MAX / 2.0).count();
-    estimates.len() == SHARES.len() && near + 1 >= SHARES.len()
+fn agree(estimates: &[[f64; 2]]) -> bool {
+    let Some((value, ..)) = common(estimates) else { return false };
+    let near = |[low, high]: &&[f64; 2]| {
+        *low < (1.0 + SPREAD_MAX / 2.0) * value && *high > (1.0 - SPREAD_MAX / 2.0) * value
+    };
+    estimates.len() == SHARES.len() && estimates.iter().filter(near).count() + 1 >= SHARES.len()
 }
 
-fn judged(long: &Burst, estimates: &[f64]) -> Property {
+fn judged(long: &Burst, estimates: &[[f64; 2]]) -> Property {
     let key = Key::WriteBufferBytes;
     let knee = match long.course() {
         Course::Knee(knee) => knee,
@@ -272,19 +290,16 @@ fn judged(long: &Burst, estimates: &[f64]) -> Property {
         rate(knee.after),
         amount(knee.taken as u64)
     );
-    let Some((middle, least, most)) = spread(estimates).filter(|_| agree(estimates)) else {
+    let Some((value, low, high)) = common(estimates).filter(|_| agree(estimates)) else {
         return Property::undecided(key, format!("{told}, but flushes do not agree on what waited then"));
     };
-    let near = |held: f64| held.clamp(0.88 * middle, 1.12 * middle);
-    let margin = (long.block / 2.0).max(0.02 * middle);
-    let interval = ((near(least)).min(middle - margin), near(most).max(middle + margin));
-    Property::number(
-        key,
-        middle,
-        interval,
-        0.93,
-        format!("{told}, and by flushes so much of it waited for the flash"),
-    )
+    if high - low > SPREAD_MAX * value {
+        return Property::undecided(key, format!("{told}, but flushes leave too much open"));
+    }
+    let margin = long.block.max(0.02 * value);
+    let interval = (low - margin, high + margin);
+    let told = format!("{told}, and by flushes so much of it waited for the flash");
+    Property::number(key, value, interval, 0.93, told)
 }
 
 fn picture(long: &Burst, property: &Property) -> Series {
@@ -341,7 +356,7 @@ mod tests {
         (taken, flushed)
     }
 
-    fn held(buffer: usize, dies: usize, program: f64, jitter: impl Fn(usize) -> f64 + Copy) -> Vec<f64> {
+    fn held(buffer: usize, dies: usize, program: f64, jitter: impl Fn(usize) -> f64 + Copy) -> Vec<[f64; 2]> {
         let pages = 8 * buffer;
         let (curve, flushed) = taken(pages, buffer, dies, program, jitter);
         let long = Burst { taken: curve, block: 1.0, bytes: pages as u64, flushed };
@@ -349,7 +364,7 @@ mod tests {
             let pages = (share * pages as f64) as usize;
             let (_, flushed) = taken(pages, buffer, dies, program, jitter);
             let (before, after) = long.taken_at(flushed).unwrap();
-            before.midpoint(after) - pages as f64
+            [before - pages as f64, after - pages as f64]
         };
         SHARES.into_iter().map(of).collect()
     }
@@ -359,16 +374,17 @@ mod tests {
         // Dies that keep step and dies that do not, buffers larger and smaller than what they program at once.
         for (buffer, dies, program) in [(64, 16, 40.0), (100, 7, 33.0), (40, 32, 100.0), (300, 4, 6.0)] {
             let estimates = held(buffer, dies, program, |page| (page % 7) as f64 * 0.3);
-            let middle = median(&estimates).unwrap();
-            assert!((middle / buffer as f64 - 1.0).abs() < 0.1, "{buffer}: {estimates:?}");
+            let (value, ..) = common(&estimates).unwrap();
+            assert!((value / buffer as f64 - 1.0).abs() < 0.1, "{buffer}: {estimates:?}");
         }
     }
 
     #[test]
     fn flushes_that_disagree_decide_nothing() {
-        assert!(agree(&[100.0, 101.0, 99.0, 100.0, 300.0]), "one may be off");
-        assert!(!agree(&[100.0, 101.0, 50.0, 100.0, 300.0]));
-        assert!(!agree(&[100.0, 101.0]), "too few");
-        assert!(!agree(&[-5.0, -4.0, -3.0, -5.0, -4.0]));
+        let says = |values: [f64; 5]| values.map(|value| [value - 1.0, value + 1.0]);
+        assert!(agree(&says([100.0, 101.0, 99.0, 100.0, 300.0])), "one may be off");
+        assert!(!agree(&says([100.0, 101.0, 50.0, 100.0, 300.0])));
+        assert!(!agree(&says([-5.0, -4.0, -3.0, -5.0, -4.0])));
+        assert!(!agree(&[[99.0, 101.0]; 2]), "too few");
     }
 }

@@ -1,0 +1,122 @@
+//! How often intervals of fitted times hold the truth, and how often the explanation that is chosen is the true one.
+
+use std::fmt::Write as _;
+
+use likenew_stats::held_out::{HeldOut, held_out, simplest_as_good};
+use likenew_stats::positive_sum::positive_sum;
+use likenew_stats::profile::{broken_line, profile};
+use rand::SeedableRng as _;
+use rand_distr::{Distribution as _, Normal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::counts::{SEEDS, SERIES};
+use crate::tables::percent;
+
+/// Points of a curve, from 512 B to 512 MiB at equal ratios.
+const POINTS: [usize; 3] = [6, 11, 21];
+const SCATTERS: [f64; 3] = [0.01, 0.05, 0.2];
+/// What a request takes to begin, in nanoseconds, and each byte.
+const ACCESS: f64 = 447_000.0;
+const PER_BYTE: f64 = 7.63;
+/// Where the rate changes, and by how much.
+const KNEE: f64 = 1_048_576.0;
+const SLOWER: f64 = 4.0;
+const CONFIDENCE: f64 = 0.95;
+
+fn lengths(points: usize) -> Vec<f64> {
+    (0..points).map(|point| 512.0 * 2f64.powf(20.0 * point as f64 / (points - 1) as f64)).collect()
+}
+
+/// The times of a curve, each off by a share of itself.
+fn times(points: usize, has_knee: bool, scatter: f64, seed: u64) -> Vec<f64> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let normal = Normal::new(0.0, scatter).expect("a scatter is positive");
+    let at = |length: f64| {
+        let slower = if has_knee { (SLOWER - 1.0) * (length - KNEE).max(0.0) } else { 0.0 };
+        let off: f64 = normal.sample(&mut random);
+        (ACCESS + PER_BYTE * (length + slower)) * off.exp()
+    };
+    lengths(points).into_iter().map(at).collect()
+}
+
+/// Intervals of access time and of the time of a byte.
+pub(crate) fn intervals() -> String {
+    let scatters = SCATTERS.map(|of| format!("{} %", of * 100.0)).join(" | ");
+    let mut out = format!("| points | {scatters} |\n|---|{}\n", "---|".repeat(SCATTERS.len()));
+    for points in POINTS {
+        let parts: Vec<[f64; 2]> = lengths(points).into_iter().map(|length| [1.0, length]).collect();
+        let cells = SCATTERS.map(|scatter| {
+            let (mut access, mut per_byte) = (0, 0);
+            for seed in SEEDS {
+                let times = times(points, false, scatter, seed);
+                let fit = positive_sum(&parts, &times, &vec![0.01; points]).expect("there are enough points");
+                let holds = |part, truth| fit.interval(part, CONFIDENCE).is_some_and(|of| of.contains(truth));
+                access += u64::from(holds(0, ACCESS));
+                per_byte += u64::from(holds(1, PER_BYTE));
+            }
+            format!("{} / {}", percent(access, SERIES), percent(per_byte, SERIES))
+        });
+        writeln!(out, "| {points} | {} |", cells.join(" | ")).expect("a string takes text");
+    }
+    out
+}
+
+/// How often the true form is chosen on held-out points, and how often the interval of the knee holds it.
+pub(crate) fn choices() -> String {
+    const POINTS: usize = 11;
+    let scatters = SCATTERS.map(|of| format!("{} %", of * 100.0)).join(" | ");
+    let mut out = format!("| truth | {scatters} |\n|---|{}\n", "---|".repeat(SCATTERS.len()));
+    for (name, has_knee) in [("one rate", false), ("two rates, 1 : 4", true)] {
+        let cells = SCATTERS.map(|scatter| {
+            let right = SEEDS
+                .filter(|seed| chosen(&times(POINTS, has_knee, scatter, *seed)) == usize::from(has_knee));
+            percent(right.count() as u64, SERIES)
+        });
+        writeln!(out, "| {name} | {} |", cells.join(" | ")).expect("a string takes text");
+    }
+    let cells = SCATTERS.map(|scatter| {
+        let holds = |seed: &u64| {
+            let x = lengths(POINTS);
+            let parts = |knee: f64, index: usize| broken_line(x[index], knee);
+            let found =
+                profile(&knees(&x), parts, &times(POINTS, true, scatter, *seed), &[0.01; POINTS], CONFIDENCE);
+            // The candidates are the points and the middles between them, on either side of the truth.
+            found.is_some_and(|of| {
+                let interval = of.shape_interval();
+                interval.low <= 2.0 * KNEE && KNEE / 2.0 <= interval.high
+            })
+        };
+        percent(SEEDS.filter(holds).count() as u64, SERIES)
+    });
+    writeln!(out, "| knee within its interval | {} |", cells.join(" | ")).expect("a string takes text");
+    out
+}
+
+/// 0 for one rate, 1 for two.
+fn chosen(times: &[f64]) -> usize {
+    let x = lengths(times.len());
+    let deviations = vec![0.01; times.len()];
+    let inner: Vec<usize> = (1..times.len() - 1).collect();
+    let of = |kept: &[usize]| -> (Vec<f64>, Vec<f64>) {
+        kept.iter().map(|index| (x[*index], times[*index])).unzip()
+    };
+    let plain = |kept: &[usize], held: usize| {
+        let (x_kept, times) = of(kept);
+        let parts: Vec<[f64; 2]> = x_kept.iter().map(|x| [1.0, *x]).collect();
+        Some(positive_sum(&parts, &times, &deviations[..kept.len()])?.at(&[1.0, x[held]]))
+    };
+    let knee = |kept: &[usize], held: usize| {
+        let (x_kept, times) = of(kept);
+        let parts = |knee: f64, index: usize| broken_line(x_kept[index], knee);
+        let found = profile(&knees(&x_kept), parts, &times, &deviations[..kept.len()], CONFIDENCE)?;
+        Some(found.sum.at(&broken_line(x[held], found.shape)))
+    };
+    let tried: [Option<HeldOut>; 2] = [held_out(times, &inner, plain), held_out(times, &inner, knee)];
+    simplest_as_good(&tried).expect("both can be fitted")
+}
+
+/// Inner lengths and the middles between them.
+fn knees(x: &[f64]) -> Vec<f64> {
+    let middles = x.windows(2).map(|pair| (pair[0] * pair[1]).sqrt());
+    x[1..x.len() - 1].iter().copied().chain(middles).collect()
+}
