@@ -157,6 +157,7 @@ impl Key {
 
     fn said(self, value: f64) -> String {
         match self.unit() {
+            _ if self == Self::Parallelism => format!("{value:.0}"),
             "bytes" => amount(value.round() as u64),
             "bytes/s" => rate(value),
             "ns" => Nanos(value.round() as u64).to_string(),
