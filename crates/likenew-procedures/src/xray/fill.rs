@@ -129,8 +129,13 @@ fn empty(scene: &Scene<'_>) -> Option<Workload> {
     let ignored = scene.known.word(Key::Trim) == Some("ignored");
     if scene.evidence.geometry.trims && !ignored && scene.ran(TRIM).is_none() {
         let place = Place::Forward(Region::bytes(0..scene.span));
-        let stream =
-            Stream::closed(Mix::Only(Op::Trim), TRIM_BLOCK.min(scene.span as u32), place, 1, DataClass::Random);
+        let stream = Stream::closed(
+            Mix::Only(Op::Trim),
+            TRIM_BLOCK.min(scene.span as u32),
+            place,
+            1,
+            DataClass::Random,
+        );
         return Some(Workload::new(TRIM, Until::bytes(scene.span), vec![stream]));
     }
     if scene.ran(REST).is_none() {

@@ -50,9 +50,8 @@ impl<'a> Idle<'a> {
         });
         let usual = usual.fold(f64::INFINITY, f64::min);
         let pairs = own.windows(2).filter(|pair| own_name(pair[0]) == GAP && own_name(pair[1]) == ASK);
-        let asked = pairs.filter_map(|pair| {
-            Some([pair[0].elapsed().0 as f64, median(&latencies(pair[1]))? / usual])
-        });
+        let asked =
+            pairs.filter_map(|pair| Some([pair[0].elapsed().0 as f64, median(&latencies(pair[1]))? / usual]));
         let mut asked: Vec<[f64; 2]> = asked.collect();
         asked.sort_by(|one, other| one[0].total_cmp(&other[0]));
         Self { asked, last: own.last().copied() }
@@ -60,7 +59,11 @@ impl<'a> Idle<'a> {
 
     /// The next workload: the drive is kept awake until what was left over is done, left alone, and asked. `again` makes work for it
     /// after each time that it has begun.
-    pub(super) fn next(&self, scene: &Scene<'_>, again: impl FnOnce() -> Option<Workload>) -> Option<Workload> {
+    pub(super) fn next(
+        &self,
+        scene: &Scene<'_>,
+        again: impl FnOnce() -> Option<Workload>,
+    ) -> Option<Workload> {
         let last = self.last.map(own_name).unwrap_or_default();
         let rest = self.rest()?;
         match last {
@@ -70,7 +73,9 @@ impl<'a> Idle<'a> {
                 let workload = Workload::new(ASK, Until::ops(READS.into()), vec![stream]);
                 Some(Workload { samples: READS, ..workload })
             }
-            ASK if self.last.is_some_and(|last| self.has_just_begun(last)) => again().or_else(|| Some(calm(scene))),
+            ASK if self.last.is_some_and(|last| self.has_just_begun(last)) => {
+                again().or_else(|| Some(calm(scene)))
+            }
             // Nothing has begun, and the reads have ended the rest.
             ASK => Some(Workload { name: GAP.into(), ..Workload::rest(Nanos(rest as u64)) }),
             _ => Some(calm(scene)),

@@ -68,7 +68,8 @@ impl Probe for Overwriting {
         let order = Order::of(scene);
         let unit = order.property(scene);
         let spare = Spare::of(scene);
-        let mut finding = Finding { properties: vec![spare.property(scene, &unit), unit], ..Finding::default() };
+        let mut finding =
+            Finding { properties: vec![spare.property(scene, &unit), unit], ..Finding::default() };
         let idle = Idle::of(&scene.own);
         finding.properties.extend(idle.property(scene));
         finding.pictures.extend(spare.picture().map(|picture| ("cost_of_overwriting", picture)));

@@ -80,7 +80,9 @@ impl Cache {
 
     fn error_with(&self, scene: &Scene<'_>) -> f64 {
         let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
-        self.error + self.bytes * (0.005 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
+        self.error
+            + self.bytes
+                * (0.005 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
     }
 
     pub(super) fn size(&self, scene: &Scene<'_>) -> Property {
@@ -94,7 +96,13 @@ impl Cache {
         if error > 0.2 * self.bytes {
             return Property::undecided(Key::SlcCacheBytes, because);
         }
-        Property::number(Key::SlcCacheBytes, self.bytes, (self.bytes - error, self.bytes + error), 0.97, because)
+        Property::number(
+            Key::SlcCacheBytes,
+            self.bytes,
+            (self.bytes - error, self.bytes + error),
+            0.97,
+            because,
+        )
     }
 
     pub(super) fn speed_after(&self, scene: &Scene<'_>) -> Property {
@@ -186,9 +194,10 @@ impl<'a> Recovery<'a> {
         let Some(longest) = self.came_back.last() else {
             return Property::undecided(key, "there was no room left for bursts after rests");
         };
-        let told = self.came_back.iter().map(|[rest, bytes]| {
-            format!("{} after {}", amount(*bytes as u64), Nanos(*rest as u64))
-        });
+        let told = self
+            .came_back
+            .iter()
+            .map(|[rest, bytes]| format!("{} after {}", amount(*bytes as u64), Nanos(*rest as u64)));
         let told = format!("fast again were {}", told.collect::<Vec<_>>().join(", "));
         let Some((short, enough)) = self.bracket() else {
             return match longest[1] < NOTHING * self.cache.bytes && self.came_back.len() >= RESTS_MAX {
@@ -228,7 +237,9 @@ mod tests {
             let cost = |index: u32| {
                 let fast = (size - f64::from(index)).clamp(0.0, 1.0);
                 let hiccup = if index % 97 == 5 { 1.8 } else { 1.0 };
-                hiccup * (fast * 2.0 + (1.0 - fast) * 9.0) * (1.0 + 0.02 * f64::from(index * 7919 % 13) / 13.0)
+                hiccup
+                    * (fast * 2.0 + (1.0 - fast) * 9.0)
+                    * (1.0 + 0.02 * f64::from(index * 7919 % 13) / 13.0)
             };
             let cache = Cache::of(&course((0..1024).map(cost))).unwrap();
             assert!((cache.bytes / 1048576.0 - size).abs() < 0.03 * size + 1.0, "{size}: {cache:?}");

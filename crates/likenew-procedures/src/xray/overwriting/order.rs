@@ -45,7 +45,10 @@ impl Order {
     pub(super) fn property(&self, scene: &Scene<'_>) -> Property {
         let key = Key::EraseUnitBytes;
         let Some(period) = self.period else {
-            return Property::undecided(key, "no pauses at equal distances show in what was overwritten in order");
+            return Property::undecided(
+                key,
+                "no pauses at equal distances show in what was overwritten in order",
+            );
         };
         let bytes = |values: f64| values * f64::from(BLOCK);
         let told = format!(
@@ -53,7 +56,8 @@ impl Order {
             amount(bytes(period.length) as u64),
             period.strength
         );
-        let may_be_map = !super::forgets(scene) && scene.known.property(Key::MapCacheBytes).state != State::Absent;
+        let may_be_map =
+            !super::forgets(scene) && scene.known.property(Key::MapCacheBytes).state != State::Absent;
         if may_be_map {
             return Property::undecided(key, format!("{told}; these may be movements of its map"));
         }
