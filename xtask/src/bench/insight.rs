@@ -135,15 +135,22 @@ mod tests {
     const DRIVES: u64 = 22;
 
     /// The share of the drives of this test that have to be right, of those that have the property.
-    const RIGHT: [(&str, f64); 7] = [
+    const RIGHT: [(&str, f64); 11] = [
         ("medium", 0.97),
-        ("map_page_bytes", 0.8),
+        ("mapping", 0.97),
+        ("map_page_bytes", 0.9),
+        ("erase_unit_bytes", 0.5),
+        ("write_buffer_bytes", 0.9),
+        ("slc_cache_bytes", 0.8),
         ("parallelism", 0.8),
         ("stripe_bytes", 0.8),
-        ("compression", 0.8),
-        ("trim", 0.8),
-        ("token_bucket_ios", 0.7),
+        ("over_provisioning_percent", 0.6),
+        ("compression", 0.99),
+        ("trim", 0.9),
     ];
+    /// A few drives decide less exactly than hundreds.
+    const FALSE_MAX: f64 = 0.03;
+    const COVERAGE_MIN: f64 = 0.8;
 
     #[test]
     fn an_x_ray_sees_what_is_inside_drives_of_every_family() {
@@ -158,8 +165,8 @@ mod tests {
             assert!(right >= least, "{key} is right of {right:.3}\n{text}");
         }
         let all = Score::of(cases.iter().flat_map(|case| &case.rows));
-        assert!(all.share_false().unwrap() <= 0.02, "{text}");
-        assert!(all.coverage().unwrap() >= 0.86, "{text}");
+        assert!(all.share_false().unwrap() <= FALSE_MAX, "{text}");
+        assert!(all.coverage().unwrap() >= COVERAGE_MIN, "{text}");
     }
 
     #[test]
