@@ -127,10 +127,10 @@ impl Procedure for Model {
         findings.verdicts.extend(noise);
         findings.tables.insert("fit".into(), specifications.iter().map(|of| row(of.row())).collect());
         findings.tables.insert("models".into(), accounts.iter().flat_map(Account::rows).map(row).collect());
-        findings.tables.insert(
-            "bursts".into(),
-            bursts.iter().enumerate().map(|(pass, of)| row(of.row(pass + 1))).collect(),
-        );
+        if !bursts.is_empty() {
+            let rows = bursts.iter().enumerate().map(|(pass, of)| row(of.row(pass + 1)));
+            findings.tables.insert("bursts".into(), rows.collect());
+        }
         findings.tables.insert("points".into(), points::rows(&course, &accounts).map(row).collect());
         for op in [Op::Read, Op::Write] {
             findings.series.extend(pictures::of_op(op, &accounts));

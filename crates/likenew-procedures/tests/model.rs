@@ -15,7 +15,7 @@ use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::model::{Model, ModelOptions};
 use proptest::prelude::*;
-use rand::{RngExt as _, SeedableRng as _};
+use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use support::{evidence, standing};
 
@@ -190,7 +190,7 @@ fn a_drive_without_clusters_is_not_given_any_and_its_depth_is_told() {
 #[test]
 fn what_no_model_explains_is_said_to_be_so() {
     let erratic = |_: Op, _: u64, length: u64| {
-        let times = if length.trailing_zeros() % 2 == 0 { 9.0 } else { 1.0 };
+        let times = if length.trailing_zeros().is_multiple_of(2) { 9.0 } else { 1.0 };
         (READ_NS + READ_BYTE_NS * length as f64) * times
     };
     let formula = Formula { ns: Box::new(erratic), ..plain(1.0) };
