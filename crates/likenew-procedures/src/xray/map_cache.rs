@@ -35,7 +35,7 @@ const SAME: f64 = 0.03;
 /// A fit whose points lie farther off than so many times their errors, squared, is none.
 const MISFIT_MAX: f64 = 20.0;
 /// Points that lie farther from the line than this share of what misses cost have other reasons.
-const BENT_MAX: f64 = 0.08;
+const BENT_MAX: f64 = 0.15;
 /// A knee that is known worse than this is not named.
 const UNSURE_MAX: f64 = 1.3;
 
@@ -167,11 +167,10 @@ fn property(scene: &Scene<'_>, is_same: bool, line: Option<&BrokenLine>) -> Prop
     Property::number(key, covered, interval, 0.95, told)
 }
 
-/// How far the points lie from the line: the root of the mean square.
+/// How far the farthest point lies from the line.
 fn distance(scene: &Scene<'_>, line: &BrokenLine) -> f64 {
     let points = scene.own.iter().filter_map(|segment| point(segment));
-    let squares: Vec<f64> = points.map(|point| (point.y - line.at(point.x)).powi(2)).collect();
-    mean(&squares).unwrap_or(0.0).sqrt()
+    points.map(|point| (point.y - line.at(point.x)).abs()).fold(0.0, f64::max)
 }
 
 /// Whether the addresses that a cache would cover take as long as all others when all are read.

@@ -31,7 +31,7 @@ const TIME_MAX: Nanos = Nanos::from_secs(45 * 60);
 const READS_MAX: u64 = 6_500_000;
 /// Before the first burst the bucket gets back what was taken before; and before the second one that was empty to begin with
 /// gets something.
-const RESTS: [Nanos; 2] = [Nanos::from_secs(20), Nanos::from_secs(60)];
+const RESTS: [Nanos; 2] = [Nanos::from_secs(60), Nanos::from_secs(60)];
 /// A rate below this share of the highest is another one, and one whose halves differ by less is level.
 const LOWER: f64 = 0.9;
 const LEVEL: f64 = 0.03;
