@@ -1,8 +1,10 @@
 //! The period of a series that has one: how far apart its pulses come, when they come at equal distances.
 //!
-//! Some series carry two rhythms: a fast wave that takes all of the time (units that are written at once), and rare pulses
-//! on top of it (pauses). Sampled at steps that do not fit it, the wave shows up at any distance. So the series is summed
-//! over whole waves first, as far as they can be told, and a rhythm that most of the sum belongs to is never taken for pulses.
+//! Some series carry two rhythms: a fast wave that takes most of the time (units that are written at once), and rare pulses
+//! on top of it (pauses). Sampled at steps that do not fit it, the wave beats at any distance. So the wave is looked for first, and
+//! the series is summed over whole waves.
+
+use std::f64::consts::TAU;
 
 use crate::interval::Interval;
 use crate::summary::{mean, median};
@@ -22,32 +24,39 @@ pub struct Period {
 
 /// A period is seen at least so often.
 const PERIODS_MIN: usize = 3;
-/// Of a summed series: fewer values than this say nothing, and more are not needed at once.
+/// Fewer values or sums than this say nothing, and more sums are not needed at once.
 const VALUES_MIN: usize = 48;
 const VALUES_MAX: usize = 2048;
-/// A period has at least so many summed values.
+/// A period has at least so many sums.
 const LAG_MIN: usize = 6;
 /// An autocorrelation below this is no rhythm.
 const STRENGTH_MIN: f64 = 0.6;
-/// Lengths that differ by less are the same.
-const SAME: f64 = 0.02;
-/// Values that are summed up, about.
-const WIDTHS: [usize; 4] = [64, 16, 4, 1];
-/// Less than so many values from one pulse to the next is a wave.
-const LENGTH_MIN: f64 = 24.0;
-/// So many waves lie between two pulses, at least.
-const WAVES_BETWEEN: f64 = 12.0;
+/// The wave's may be lower, because noise is not summed up in it.
+const WAVE_STRENGTH_MIN: f64 = 0.3;
 /// Between two pulses the autocorrelation falls to this.
 const BETWEEN: f64 = 0.18;
 /// A distance whose autocorrelation is this share of the highest is as good; the shortest such counts, others are multiples.
 const AS_GOOD: f64 = 0.8;
-/// Where pulses are more of the sum than this, they are the wave itself.
+/// Where pulses are more of the sum than this, they are a wave.
 const SHARE_MAX: f64 = 0.2;
 /// Pulses below this share are rounding.
 const SHARE_MIN: f64 = 5e-4;
-/// How far waves are looked for, and on how many values.
-const WAVE_MAX: usize = 128;
-const WAVE_VALUES: usize = 4096;
+/// Lengths that differ by less are the same.
+const SAME: f64 = 0.02;
+/// Values that are summed up, about.
+const WIDTHS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
+/// Less than so many values from one pulse to the next is a wave.
+const LENGTH_MIN: f64 = 24.0;
+/// Pulses are rare: so many waves lie between two of them, at least (an erase block has 64 units and more).
+const WAVES_BETWEEN: f64 = 40.0;
+/// Values that a wave is looked for in.
+const WAVE_VALUES: usize = 8192;
+/// Of the parts of the first peak so many are tried, on so many values, and the best of them are looked at closely.
+const PARTS_MAX: u32 = 48;
+const SCREENED: usize = 512;
+const SHARPENED: usize = 3;
+/// A wave has at least this share of the sum in its spectral line.
+const LINE_MIN: f64 = 0.25;
 
 /// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen at least three
 /// times, none but the wave that makes up its sum, or several that contradict one another. It is looked for on coarse sums,
@@ -57,65 +66,151 @@ const WAVE_VALUES: usize = 4096;
 /// When a value is not a finite number.
 pub fn period(values: &[f64]) -> Option<Period> {
     assert!(values.iter().all(|value| value.is_finite()), "a series of finite numbers");
-    let wave = autocorrelation(&values[..values.len().min(WAVE_VALUES)], WAVE_MAX);
-    let found: Vec<Period> =
-        WIDTHS.iter().filter_map(|width| of_sums(values, whole_waves(&wave, *width))).collect();
-    // Pulses are rare: many waves lie between two of them.
-    let waves = found.iter().filter(|of| of.share > SHARE_MAX).map(|of| of.length);
-    let wave_max = waves.fold(0.0, f64::max);
-    let is_wave = |of: &Period| of.length < WAVES_BETWEEN * wave_max;
-    let pulses = found
-        .iter()
-        .filter(|of| (SHARE_MIN..=SHARE_MAX).contains(&of.share) && of.length >= LENGTH_MIN && !is_wave(of));
-    let pulses: Vec<Period> = pulses.copied().collect();
+    let wave = Wave::of(values);
+    let least = wave.map_or(LENGTH_MIN, |wave| LENGTH_MIN.max(WAVES_BETWEEN * wave.length));
+    let mut pulses: Vec<Period> = Vec::new();
+    for width in WIDTHS {
+        let (sums, width) = match wave {
+            Some(wave) => wave.sums(values, width),
+            None => (values.chunks_exact(width as usize).map(|chunk| chunk.iter().sum()).collect(), width),
+        };
+        pulses.extend(of_sums(&sums, width).filter(|of| {
+            (SHARE_MIN..=SHARE_MAX).contains(&of.share) && of.length >= least.max(LAG_MIN as f64 * width)
+        }));
+    }
     // Finer sums come later, and know better.
     let shortest = pulses
         .iter()
         .copied()
         .reduce(|one, other| if other.length < one.length * (1.0 + SAME) { other } else { one })?;
-    pulses.iter().all(|of| is_multiple(of.length, shortest.length, SAME)).then_some(shortest)
+    pulses.iter().all(|of| is_multiple(of.length, shortest.length)).then_some(shortest)
 }
 
 /// Whether a length is about a small multiple of another.
-fn is_multiple(length: f64, of: f64, tolerance: f64) -> bool {
+fn is_multiple(length: f64, of: f64) -> bool {
     let times = (length / of).round();
-    (1.0..=8.0).contains(&times) && (length / (times * of) - 1.0).abs() <= tolerance
+    (1.0..=8.0).contains(&times) && (length / (times * of) - 1.0).abs() <= SAME
 }
 
-/// About so many values, and as near to a multiple of the wave as there is.
-fn whole_waves(wave: &[f64], width: usize) -> usize {
-    if width <= 2 {
-        return width;
+/// A rhythm that most of a series belongs to.
+#[derive(Clone, Copy, Debug)]
+struct Wave {
+    length: f64,
+    /// An index midway between two crests.
+    trough: f64,
+}
+
+impl Wave {
+    /// Of the end of a series.
+    fn of(values: &[f64]) -> Option<Self> {
+        let start = values.len().saturating_sub(WAVE_VALUES);
+        let end = &values[start..];
+        let sum: f64 = end.iter().sum();
+        let last = &end[end.len().saturating_sub(VALUES_MAX)..];
+        let rough = [last.to_vec(), smoothed(last)];
+        let rough = rough.iter().filter_map(|series| rhythm(series, 2, WAVE_STRENGTH_MIN));
+        // The first peak may be that of several waves, where one does not fit the values.
+        let few = &end[end.len().saturating_sub(SCREENED)..];
+        let lengths = rough.flat_map(|found| (1..=PARTS_MAX).map(move |part| found.length / f64::from(part)));
+        let mut lengths: Vec<(f64, f64)> =
+            lengths.filter(|length| *length >= 1.5).map(|length| (length, line(few, length).0)).collect();
+        lengths.sort_by(|one, other| other.1.total_cmp(&one.1));
+        // Harmonics may fill the list: their multiples are tried, too.
+        let tried = lengths.iter().take(SHARPENED);
+        let tried = tried.flat_map(|(length, _)| (1..=4).map(move |times| length * f64::from(times)));
+        let lines = tried.map(|length| {
+            let length = sharpened(end, length);
+            (length, line(end, length).0 / sum)
+        });
+        let lines: Vec<(f64, f64)> = lines.filter(|(_, share)| *share > LINE_MIN).collect();
+        let highest = lines.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+        // Crests that are narrow have strong harmonics, which are shorter.
+        let good = lines.iter().filter(|(_, share)| *share > AS_GOOD * highest);
+        let length = good.map(|(length, _)| *length).max_by(f64::total_cmp)?;
+        let crest = line(end, length).1 / TAU * length;
+        Some(Self { length, trough: (start as f64 + crest + length / 2.0).rem_euclid(length) })
     }
-    let candidates = width..(2 * width).min(wave.len());
-    candidates.max_by(|a, b| wave[*a].total_cmp(&wave[*b]).then(b.cmp(a))).unwrap_or(width)
+
+    /// The sums of whole waves, as near to a width as there are, and their width.
+    fn sums(&self, values: &[f64], width: f64) -> (Vec<f64>, f64) {
+        let each = self.length * (width / self.length).round().max(1.0);
+        let edge = |index: usize| ((self.trough + index as f64 * each).ceil() as usize).min(values.len());
+        let count = ((values.len() as f64 - self.trough) / each).max(0.0) as usize;
+        ((0..count).map(|index| values[edge(index)..edge(index + 1)].iter().sum()).collect(), each)
+    }
 }
 
-fn of_sums(values: &[f64], width: usize) -> Option<Period> {
-    let mut sums: Vec<f64> = values.chunks_exact(width).map(|chunk| chunk.iter().sum()).collect();
-    if sums.len() < VALUES_MIN {
+/// The length near this one whose spectral line is highest.
+fn sharpened(values: &[f64], length: f64) -> f64 {
+    const STEPS: i32 = 10;
+    let mut best = (length, line(values, length).0);
+    // Within half a line of the shorter part that the length was found in, and finer each time.
+    let mut reach = 0.5 * length * length / VALUES_MAX.min(values.len()) as f64 + 1e-3 * length;
+    for _ in 0..4 {
+        let middle = best.0;
+        for step in -STEPS..=STEPS {
+            let tried = middle + reach * f64::from(step) / f64::from(STEPS);
+            let height = line(values, tried).0;
+            if height > best.1 {
+                best = (tried, height);
+            }
+        }
+        reach /= 5.0;
+    }
+    best.0
+}
+
+/// Height and phase of the spectral line of this length.
+fn line(values: &[f64], length: f64) -> (f64, f64) {
+    let (turn_sin, turn_cos) = (TAU / length).sin_cos();
+    let (mut cos, mut sin, mut real, mut imaginary) = (1.0, 0.0, 0.0, 0.0);
+    for value in values {
+        real += value * cos;
+        imaginary += value * sin;
+        (cos, sin) = (cos * turn_cos - sin * turn_sin, sin * turn_cos + cos * turn_sin);
+    }
+    (f64::hypot(real, imaginary), f64::atan2(imaginary, real))
+}
+
+/// A pulse that falls between two values is seen in both.
+fn smoothed(values: &[f64]) -> Vec<f64> {
+    values.windows(3).map(|three| three.iter().sum::<f64>() / 3.0).collect()
+}
+
+/// The period of sums of so many values each. The end counts: what is looked for may begin on the way.
+fn of_sums(sums: &[f64], width: f64) -> Option<Period> {
+    let sums = &sums[sums.len().saturating_sub(VALUES_MAX)..];
+    let found = rhythm(&smoothed(sums), LAG_MIN, STRENGTH_MIN)?;
+    let (length, half) = (found.length * width, 0.75 * width / found.times as f64);
+    let interval = Interval { low: length - half, high: length + half };
+    Some(Period { length, interval, strength: found.strength, share: pulse_share(sums, found.length) })
+}
+
+/// A distance at which a series repeats itself.
+struct Rhythm {
+    length: f64,
+    /// The highest multiple that the length was read from.
+    times: usize,
+    strength: f64,
+}
+
+fn rhythm(series: &[f64], lag_min: usize, strength_min: f64) -> Option<Rhythm> {
+    if series.len() + 2 < VALUES_MIN {
         return None;
     }
-    // The end counts: what is looked for may begin on the way.
-    sums.drain(..sums.len().saturating_sub(VALUES_MAX));
-    // A pulse that falls between two values is seen in both.
-    let smooth: Vec<f64> = sums.windows(3).map(|three| three.iter().sum::<f64>() / 3.0).collect();
-    let lag_max = smooth.len() / PERIODS_MIN;
-    let correlation = autocorrelation(&smooth, lag_max);
-    let beyond = correlation.iter().position(|value| *value < BETWEEN)?.max(LAG_MIN);
+    let lag_max = series.len() / PERIODS_MIN;
+    let correlation = autocorrelation(series, lag_max);
+    let beyond = correlation.iter().position(|value| *value < BETWEEN)?.max(lag_min);
     let is_peak =
         |lag: &usize| correlation[*lag] >= correlation[lag - 1] && correlation[*lag] >= correlation[lag + 1];
     let peaks: Vec<usize> = (beyond..lag_max.saturating_sub(1)).filter(is_peak).collect();
-    let highest = peaks.iter().map(|lag| correlation[*lag]).fold(0.0, f64::max);
-    if highest < STRENGTH_MIN {
+    let strength = peaks.iter().map(|lag| correlation[*lag]).fold(0.0, f64::max);
+    if strength < strength_min {
         return None;
     }
-    let first = *peaks.iter().find(|lag| correlation[**lag] >= AS_GOOD * highest)?;
-    let (length, times) = refined(&correlation, first, highest);
-    let share = pulse_share(&sums, length);
-    let (length, half) = (length * width as f64, 0.75 * width as f64 / times as f64);
-    let interval = Interval { low: length - half, high: length + half };
-    Some(Period { length, interval, strength: highest, share })
+    let first = *peaks.iter().find(|lag| correlation[**lag] >= AS_GOOD * strength)?;
+    let (length, times) = refined(&correlation, first, strength);
+    Some(Rhythm { length, times, strength })
 }
 
 /// The length as the highest place near its multiples says, as long as these repeat; and the multiple that said it.
@@ -196,7 +291,7 @@ mod tests {
     #[test]
     fn pauses_are_found_on_top_of_a_wave() {
         for (seed, (wave, pulse)) in
-            [(7.3, 730.0), (0.9, 113.4), (12.0, 960.0), (3.0, 256.0)].into_iter().enumerate()
+            [(7.3, 730.0), (1.0, 113.0), (12.0, 960.0), (3.0, 256.0)].into_iter().enumerate()
         {
             let mut noise = noise(seed as u64);
             let series = written(12_000, wave, pulse, 0.03 * pulse, &mut noise);
@@ -208,9 +303,9 @@ mod tests {
 
     #[test]
     fn a_wave_alone_and_noise_alone_have_no_pulses() {
-        for seed in 0..20 {
+        for seed in 0..40 {
             let mut noise = noise(seed);
-            let wave = 1.0 + 40.0 * (noise() + 0.5);
+            let wave = 6.0 + 40.0 * (noise() + 0.5);
             assert_eq!(period(&written(12_000, wave, 1e9, 0.0, &mut noise)), None, "{wave}");
             let series: Vec<f64> = (0..5000).map(|_| 1.0 + noise()).collect();
             assert_eq!(period(&series), None, "seed {seed}");
