@@ -61,14 +61,15 @@ pub fn period(values: &[f64]) -> Option<Period> {
     let is_wave = |of: &Period| {
         found.iter().any(|other| other.share > SHARE_MAX && is_multiple(of.length, other.length, SAME))
     };
-    let pulses = found.iter().filter(|of| {
-        (SHARE_MIN..=SHARE_MAX).contains(&of.share) && of.length >= LENGTH_MIN && !is_wave(of)
-    });
+    let pulses = found
+        .iter()
+        .filter(|of| (SHARE_MIN..=SHARE_MAX).contains(&of.share) && of.length >= LENGTH_MIN && !is_wave(of));
     let pulses: Vec<Period> = pulses.copied().collect();
     // Finer sums come later, and know better.
-    let shortest = pulses.iter().copied().reduce(|one, other| {
-        if other.length < one.length * (1.0 + SAME) { other } else { one }
-    })?;
+    let shortest = pulses
+        .iter()
+        .copied()
+        .reduce(|one, other| if other.length < one.length * (1.0 + SAME) { other } else { one })?;
     pulses.iter().all(|of| is_multiple(of.length, shortest.length, SAME)).then_some(shortest)
 }
 
@@ -99,9 +100,8 @@ fn of_sums(values: &[f64], width: usize) -> Option<Period> {
     let lag_max = smooth.len() / PERIODS_MIN;
     let correlation = autocorrelation(&smooth, lag_max);
     let beyond = correlation.iter().position(|value| *value < BETWEEN)?.max(LAG_MIN);
-    let is_peak = |lag: &usize| {
-        correlation[*lag] >= correlation[lag - 1] && correlation[*lag] >= correlation[lag + 1]
-    };
+    let is_peak =
+        |lag: &usize| correlation[*lag] >= correlation[lag - 1] && correlation[*lag] >= correlation[lag + 1];
     let peaks: Vec<usize> = (beyond..lag_max.saturating_sub(1)).filter(is_peak).collect();
     let highest = peaks.iter().map(|lag| correlation[*lag]).fold(0.0, f64::max);
     if highest < STRENGTH_MIN {
@@ -170,8 +170,8 @@ pub fn autocorrelation(values: &[f64], lag_max: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use rand_xoshiro::Xoshiro256PlusPlus;
     use rand::{RngExt as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
 
@@ -182,9 +182,7 @@ mod tests {
 
     /// Units of `wave` values that take all of the time at their end, and a pause every `pulse` values.
     fn written(count: usize, wave: f64, pulse: f64, pause: f64, noise: &mut dyn FnMut() -> f64) -> Vec<f64> {
-        let times = |index: usize, of: f64| {
-            ((index + 1) as f64 / of).floor() - (index as f64 / of).floor()
-        };
+        let times = |index: usize, of: f64| ((index + 1) as f64 / of).floor() - (index as f64 / of).floor();
         (0..count)
             .map(|index| {
                 0.1 + times(index, wave) * wave * (1.0 + 0.02 * noise()) + times(index, pulse) * pause
