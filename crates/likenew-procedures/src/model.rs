@@ -18,7 +18,7 @@ mod zones;
 use likenew_core::io::Op;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::units::amount;
-use likenew_core::verdict::{Findings, Verdict};
+use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_core::workload::Workload;
 
 use crate::options::options;
@@ -113,13 +113,18 @@ impl Procedure for Model {
         bound_clusters(&mut specifications);
         let bursts = burst::bursts(evidence);
         let random = |of: &&Specification| matches!(of.curve, Curve::Random(_));
-        let summary = specifications.iter().filter(random).map(|of| of.verdict());
-        findings.verdicts.extend(summary.map(|verdict| with_ground(verdict, &ground)));
-        findings.verdicts.extend(specifications.iter().filter_map(Specification::penalty_verdict));
-        findings.verdicts.extend(accounts.iter().filter_map(Account::verdict));
-        findings.verdicts.extend(zones.iter().filter_map(Zones::verdict));
-        findings.verdicts.extend(burst::verdict(&bursts, gain_by_depth(&accounts, Op::Write)));
-        findings.verdicts.extend(noise::verdict(&course, evidence));
+        let summary = specifications.iter().filter(random).map(|of| with_ground(of.verdict(), &ground));
+        let mut verdicts: Vec<Verdict> = summary.collect();
+        verdicts.extend(specifications.iter().filter_map(Specification::penalty_verdict));
+        verdicts.extend(accounts.iter().filter_map(Account::verdict));
+        verdicts.extend(zones.iter().filter_map(Zones::verdict));
+        verdicts.extend(burst::verdict(&bursts, gain_by_depth(&accounts, Op::Write)));
+        let noise = noise::verdict(&course, evidence);
+        if noise.as_ref().is_some_and(|noise| noise.standing == Standing::Fails) {
+            verdicts = verdicts.into_iter().map(noise::in_doubt).collect();
+        }
+        findings.verdicts.extend(verdicts);
+        findings.verdicts.extend(noise);
         findings.tables.insert("fit".into(), specifications.iter().map(|of| row(of.row())).collect());
         findings.tables.insert("models".into(), accounts.iter().flat_map(Account::rows).map(row).collect());
         findings.tables.insert(

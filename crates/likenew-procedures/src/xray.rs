@@ -62,10 +62,10 @@ const PROBES: &[&dyn Probe] = &[
     &map_page::MapPageProbe,
     &trim::TrimProbe,
     &fill::FillProbe,
+    &old_data::OldData,
     &mapping::MappingProbe,
     &write_buffer::WriteBufferProbe,
     &overwriting::Overwriting,
-    &old_data::OldData,
 ];
 
 /// The procedure.

@@ -35,6 +35,8 @@ const SAME: f64 = 0.02;
 const WIDTHS: [usize; 4] = [64, 16, 4, 1];
 /// Less than so many values from one pulse to the next is a wave.
 const LENGTH_MIN: f64 = 24.0;
+/// So many waves lie between two pulses, at least.
+const WAVES_BETWEEN: f64 = 12.0;
 /// Between two pulses the autocorrelation falls to this.
 const BETWEEN: f64 = 0.18;
 /// A distance whose autocorrelation is this share of the highest is as good; the shortest such counts, others are multiples.
@@ -58,9 +60,10 @@ pub fn period(values: &[f64]) -> Option<Period> {
     let wave = autocorrelation(&values[..values.len().min(WAVE_VALUES)], WAVE_MAX);
     let found: Vec<Period> =
         WIDTHS.iter().filter_map(|width| of_sums(values, whole_waves(&wave, *width))).collect();
-    let is_wave = |of: &Period| {
-        found.iter().any(|other| other.share > SHARE_MAX && is_multiple(of.length, other.length, SAME))
-    };
+    // Pulses are rare: many waves lie between two of them.
+    let waves = found.iter().filter(|of| of.share > SHARE_MAX).map(|of| of.length);
+    let wave_max = waves.fold(0.0, f64::max);
+    let is_wave = |of: &Period| of.length < WAVES_BETWEEN * wave_max;
     let pulses = found
         .iter()
         .filter(|of| (SHARE_MIN..=SHARE_MAX).contains(&of.share) && of.length >= LENGTH_MIN && !is_wave(of));

@@ -9,6 +9,7 @@ mod endured;
 mod explained;
 mod filesystem;
 mod fio;
+mod modelled;
 mod real;
 mod recorded;
 mod replayed;

@@ -45,6 +45,13 @@ pub(super) fn verdict(course: &Course<'_>, evidence: &Evidence) -> Option<Verdic
     Some(verdict)
 }
 
+/// What is said of a drive that was not the same from moment to moment: nothing of it is sure.
+pub(super) fn in_doubt(verdict: Verdict) -> Verdict {
+    let caveat =
+        "the drive was not the same from moment to moment, so that this may be the work of something else";
+    Verdict { standing: Standing::Undecided, ..verdict }.caveat(caveat)
+}
+
 /// Stalls within visits of reads of one block or so, and the longest.
 fn waits(evidence: &Evidence) -> Option<(usize, Nanos)> {
     let visits = evidence.segments.iter().filter(|segment| {

@@ -123,12 +123,13 @@ fn lines(account: &Account) -> Vec<Line> {
             let speed = speed_of(&of.point, of.ns);
             [of.point.bytes as f64, speed / (1.0 + 2.0 * of.deviation), speed * (1.0 + 2.0 * of.deviation)]
         });
-        lines.push(Line::new(format!("{way}, measured"), measured).band(band.collect()));
         if let Some((fitted, _)) = account.chosen() {
             let points = between(&first.point, last.point.bytes, fitted.grain.small)
                 .map(|point| predicted(fitted, &point));
             lines.push(Line::new(format!("{way}, predicted"), points.collect()));
         }
+        // Last, so that what was measured lies on top.
+        lines.push(Line::new(format!("{way}, measured"), measured).band(band.collect()));
     }
     lines
 }

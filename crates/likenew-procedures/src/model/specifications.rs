@@ -219,11 +219,14 @@ impl Specification {
             verdict = verdict.estimate(penalty.value, interval.low, interval.high, "ns");
         }
         if let Some(interval) = seen.interval {
+            let range = if interval.low < interval.high {
+                format!(" (between {} and {})", amount(interval.low as u64), amount(interval.high as u64))
+            } else {
+                String::new()
+            };
             verdict = verdict.because(format!(
-                "aligned writes are free of it from {} on (between {} and {}); short ones pay it once, long ones that begin anywhere twice",
-                amount(seen.value as u64),
-                amount(interval.low as u64),
-                amount(interval.high as u64)
+                "aligned writes are free of it from {} on{range}; short ones pay it once, long ones that begin anywhere twice",
+                amount(seen.value as u64)
             ));
         }
         if let Some(upper) = self.upper {

@@ -13,8 +13,8 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Mark, Series, Shape};
-use likenew_core::workload::{Stream, Workload};
-use likenew_stats::summary::quantile;
+use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
+use likenew_stats::summary::median;
 
 use super::finding::Finding;
 use super::idle::Idle;
@@ -41,7 +41,10 @@ const WINDOWS: u64 = 32;
 const BLOCK: u32 = 64 << 10;
 const DEPTH: u32 = 8;
 const TRIM_BLOCK: u32 = 16 << 20;
-const LOOKS: u32 = 128;
+const LOOKS: u32 = 256;
+const LOOKS_PER_S: f64 = 100.0;
+/// Reads that meet no flash take less than this share of the time of those that do.
+const EMPTY: f64 = 0.93;
 /// A firmware that looks after itself has begun and ended by then.
 const FORGETTING: Nanos = Nanos::from_secs(60);
 /// Simulating more than this takes minutes.
@@ -70,7 +73,7 @@ impl Probe for FillProbe {
         if let Some(cache) = cache.filter(|cache| cache.is_seen_after()) {
             let recovery = Recovery::of(&cache, &scene.own);
             let idle = Idle::of(&scene.own);
-            if let Some(workload) = recovery.next(scene, at..end).or_else(|| idle.next(scene, || None)) {
+            if let Some(workload) = recovery.next(scene, at..end).or_else(|| idle.next(0..at, || None)) {
                 return Some(workload);
             }
         }
@@ -89,11 +92,15 @@ impl Probe for FillProbe {
         let cache = Cache::of(&before);
         let properties = match (&cache, was_empty(scene)) {
             _ if before.bytes() == 0.0 => return Finding::default(),
+            _ if !scene.known.is("flash") => undecided("only flash has one, and what this is was not found"),
             (_, None) => undecided("the fill did not come to its end"),
             (_, Some(false)) => undecided(
                 "the drive was not empty and could not be emptied, so collection may be what slows it down",
             ),
             (None, Some(true)) => absent(&before),
+            (Some(_), Some(true)) if matches!(scene.known.word(Key::Mapping), Some("hybrid" | "block")) => {
+                undecided("a map of blocks slows down when it runs out of them, too")
+            }
             (Some(cache), Some(true)) => {
                 let recovery = Recovery::of(cache, &scene.own);
                 let idle = Idle::of(&scene.own).property(scene);
@@ -110,8 +117,8 @@ impl Probe for FillProbe {
 /// Why it can not be asked here.
 fn obstacle(scene: &Scene<'_>) -> Option<String> {
     let simulated = scene.evidence.identity.kind == Kind::Simulated;
-    if !scene.known.is("flash") {
-        return Some("only flash is known to have one, and this was not found to be flash".into());
+    if scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash") {
+        return Some("only flash has one".into());
     }
     if !scene.is_whole() {
         return Some("that takes a whole drive that may be emptied and filled".into());
@@ -144,9 +151,12 @@ fn empty(scene: &Scene<'_>) -> Option<Workload> {
     scene.ran(FOUND).is_none().then(|| look(scene, FOUND))
 }
 
+/// Random reads that are in no hurry, and keep the drive from resting.
 fn look(scene: &Scene<'_>, name: &str) -> Workload {
     let stream = random_reads(0..scene.span, scene.block().max(4096), 1);
-    Workload { samples: LOOKS, ..Workload::new(name, Until::ops(LOOKS.into()), vec![stream]) }
+    let pace = Pace::Open { per_second: LOOKS_PER_S, arrivals: Arrivals::Even, depth_max: 4 };
+    let streams = vec![Stream { pace, ..stream }];
+    Workload { samples: LOOKS, ..Workload::new(name, Until::ops(LOOKS.into()), streams) }
 }
 
 /// Writes so many bytes in order from there on.
@@ -177,13 +187,14 @@ fn before_rests(own: &[&Segment]) -> Course {
     Course::of(uninterrupted.copied().filter(|segment| is_piece(segment)))
 }
 
-/// Whether reads before the fill met no flash: they took less time than nearly all of the same reads after it. `None` before both
-/// were seen.
+/// Whether reads before the fill met no flash: they took less time than the same reads after it, when what the fill had left over was
+/// done. `None` before both were seen.
 fn was_empty(scene: &Scene<'_>) -> Option<bool> {
-    let (found, full) = (scene.ran(FOUND)?, scene.ran(FULL)?);
-    let slow_then = quantile(&latencies(found), 0.9)?;
-    let fast_now = quantile(&latencies(full), 0.1)?;
-    Some(slow_then < 0.98 * fast_now)
+    let late = |segment: &Segment| {
+        let all = latencies(segment);
+        median(&all[all.len() / 2..])
+    };
+    Some(late(scene.ran(FOUND)?)? < EMPTY * late(scene.ran(FULL)?)?)
 }
 
 /// Whether the probe has filled an empty drive, as far as that can be told.
@@ -193,9 +204,13 @@ pub(super) fn filled_whole(scene: &Scene<'_>) -> bool {
 
 /// The cache that the fill has shown, if it has shown one.
 pub(super) fn cache_of(scene: &Scene<'_>) -> Option<Cache> {
-    matches!(scene.known.property(Key::SlcCacheBytes).state, State::Number { .. })
-        .then(|| Cache::of(&before_rests(&super::of(NAME, &scene.evidence.segments))))
-        .flatten()
+    let is_claimed = matches!(scene.known.property(Key::SlcCacheBytes).state, State::Number { .. });
+    drop_of(scene).filter(|_| is_claimed)
+}
+
+/// What looked like a cache in the fill, whether or not it is claimed to be one.
+pub(super) fn drop_of(scene: &Scene<'_>) -> Option<Cache> {
+    Cache::of(&before_rests(&super::of(NAME, &scene.evidence.segments)))
 }
 
 /// The course of the pieces that were written without a rest before them.

@@ -1,5 +1,7 @@
 //! When a drive that is left alone begins to work by itself: reads after a long enough rest meet dies that are at it.
 
+use std::ops::Range;
+
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
@@ -20,6 +22,7 @@ const CALM: &str = "keep it awake";
 const GAP: &str = "leave it alone";
 const ASK: &str = "ask";
 
+const READ: u32 = 4096;
 const READS: u32 = 24;
 /// Left over work ends while the drive is kept from resting.
 const CALMING: Nanos = Nanos::from_secs(4);
@@ -49,19 +52,25 @@ impl<'a> Idle<'a> {
             quantile(&all[all.len() - all.len() / 4..], 0.5)
         });
         let usual = usual.fold(f64::INFINITY, f64::min);
-        let pairs = own.windows(2).filter(|pair| own_name(pair[0]) == GAP && own_name(pair[1]) == ASK);
-        let asked =
-            pairs.filter_map(|pair| Some([pair[0].elapsed().0 as f64, median(&latencies(pair[1]))? / usual]));
+        let asked = own.windows(3).filter_map(|three| {
+            let [before, gap, ask] = three else { return None };
+            if own_name(gap) != GAP || own_name(ask) != ASK {
+                return None;
+            }
+            // From the end of the last I/O before the rest to the first one after it.
+            let rest = ask.samples.first()?.sent.since(before.samples.last()?.done);
+            Some([rest.0 as f64, median(&latencies(ask))? / usual])
+        });
         let mut asked: Vec<[f64; 2]> = asked.collect();
         asked.sort_by(|one, other| one[0].total_cmp(&other[0]));
         Self { asked, last: own.last().copied() }
     }
 
     /// The next workload: the drive is kept awake until what was left over is done, left alone, and asked. `again` makes work for it
-    /// after each time that it has begun.
+    /// after each time that it has begun. Reads keep to addresses that hold data.
     pub(super) fn next(
         &self,
-        scene: &Scene<'_>,
+        holding: Range<u64>,
         again: impl FnOnce() -> Option<Workload>,
     ) -> Option<Workload> {
         let last = self.last.map(own_name).unwrap_or_default();
@@ -69,21 +78,15 @@ impl<'a> Idle<'a> {
         match last {
             CALM => Some(Workload { name: GAP.into(), ..Workload::rest(Nanos(rest as u64)) }),
             GAP => {
-                let stream = random_reads(0..scene.span, scene.block().max(4096), 1);
+                let stream = random_reads(holding, READ, 1);
                 let workload = Workload::new(ASK, Until::ops(READS.into()), vec![stream]);
                 Some(Workload { samples: READS, ..workload })
             }
-            ASK if self.last.is_some_and(|last| self.has_just_begun(last)) => {
-                again().or_else(|| Some(calm(scene)))
-            }
+            ASK if self.bracket().is_some() => again().or_else(|| Some(calm(holding))),
             // Nothing has begun, and the reads have ended the rest.
             ASK => Some(Workload { name: GAP.into(), ..Workload::rest(Nanos(rest as u64)) }),
-            _ => Some(calm(scene)),
+            _ => Some(calm(holding)),
         }
-    }
-
-    fn has_just_begun(&self, _last: &Segment) -> bool {
-        self.bracket().is_some()
     }
 
     /// The longest rest after which nothing had begun, and the shortest after which something had.
@@ -139,12 +142,11 @@ fn is_busy(scene: &Scene<'_>) -> bool {
     scene.known.noise().is_some_and(super::noise::Noise::is_busy)
 }
 
-fn calm(scene: &Scene<'_>) -> Workload {
-    let block = scene.block().max(4096);
+fn calm(holding: Range<u64>) -> Workload {
     let pace = Pace::Open { per_second: AWAKE_PER_S, arrivals: Arrivals::Even, depth_max: 4 };
-    let place = Place::Uniform(Region::bytes(0..scene.span));
+    let place = Place::Uniform(Region::bytes(holding));
     let stream =
-        Stream { op: Mix::Only(Op::Read), size: Size::fixed(block), place, pace, data: DataClass::Random };
+        Stream { op: Mix::Only(Op::Read), size: Size::fixed(READ), place, pace, data: DataClass::Random };
     let workload = Workload::new(CALM, Until::elapsed(CALMING), vec![stream]);
-    Workload { samples: (AWAKE_PER_S * CALMING.as_secs_f64()) as u32, ..workload }
+    Workload { samples: 2 * (AWAKE_PER_S * CALMING.as_secs_f64()) as u32, ..workload }
 }

@@ -11,7 +11,7 @@ use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
 use likenew_core::workload::Workload;
 use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
-use likenew_stats::summary::{mean, standard_deviation};
+use likenew_stats::summary::{mean, median, standard_deviation};
 
 use super::finding::Finding;
 use super::probe::Probe;
@@ -26,6 +26,8 @@ const READS: u32 = 4096;
 /// Windows around twice what the cache seems to cover tell most: so many reads in each of so many.
 const CLOSER_READS: u32 = 16_384;
 const CLOSER: [f64; 3] = [1.4, 1.9, 2.8];
+/// A miss never takes so many times as long as most reads.
+const OUTLIER: f64 = 8.0;
 /// A mean that is known better than this is not known better than the drive repeats it.
 const ERROR_LEAST: f64 = 0.002;
 /// All addresses take as long as the first ones within this share: there is no such cache.
@@ -99,10 +101,12 @@ fn window_of(segment: &Segment) -> u64 {
     own_name(segment).rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
 }
 
-/// Latencies of the second half of its reads.
+/// Latencies of the second half of its reads, without those that took far longer than a miss can.
 fn settled(segment: &Segment) -> Vec<f64> {
-    let half = segment.samples.len() / 2;
-    segment.samples[half..].iter().map(|sample| sample.latency().0 as f64).collect()
+    let late = segment.samples[segment.samples.len() / 2..].iter();
+    let late: Vec<f64> = late.map(|sample| sample.latency().0 as f64).collect();
+    let limit = OUTLIER * median(&late).unwrap_or(0.0);
+    late.into_iter().filter(|latency| *latency <= limit).collect()
 }
 
 fn point(segment: &Segment) -> Option<Point> {
@@ -116,7 +120,7 @@ fn point(segment: &Segment) -> Option<Point> {
 fn is_same(scene: &Scene<'_>) -> Option<bool> {
     let of = |window: u64| point(scene.own.iter().find(|segment| window_of(segment) == window)?);
     let (all, first) = (of(scene.span)?, of(LEAST)?);
-    Some((all.y - first.y).abs() < (SAME * first.y).max(3.0 * all.error.hypot(first.error)))
+    Some((all.y - first.y).abs() < SAME * first.y + all.error.hypot(first.error))
 }
 
 fn fitted(segments: &[&Segment]) -> Option<BrokenLine> {

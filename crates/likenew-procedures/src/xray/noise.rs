@@ -24,10 +24,10 @@ pub(super) const NAME: &str = "noise";
 const SAME_PLACE: &str = "same place";
 const IN_ORDER: &str = "in order";
 
-/// So many rounds, half of them of each kind.
-const ROUNDS: usize = 8;
-const ROUND: Nanos = Nanos::from_millis(200);
-const IOS_MAX: u32 = 4096;
+/// So many rounds, half of them of each kind: together so long that what comes every few seconds is met.
+const ROUNDS: usize = 16;
+const ROUND: Nanos = Nanos::from_millis(300);
+const SAMPLES: u32 = 2048;
 /// Read in order by one I/O, and before it begins again.
 const LENGTH: u32 = 256 << 10;
 const STRETCH: u64 = 256 << 20;
@@ -58,6 +58,8 @@ pub(super) struct Noise {
     /// The drive's own spread: the standard deviation of the logarithm of the latency of reading one place, as its lower half
     /// shows it, which nobody else's I/O makes wider.
     pub(super) own: f64,
+    /// The same as the upper half shows it, which everything makes wider.
+    pub(super) upper: f64,
     /// The median latency of reading one place, in nanoseconds.
     pub(super) usual_ns: f64,
 }
@@ -102,9 +104,9 @@ impl Probe for NoiseProbe {
             let place = Place::Forward(Region::bytes(0..stretch));
             (IN_ORDER, Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random))
         };
-        let until = Until { elapsed: Some(ROUND), ..Until::ops(u64::from(IOS_MAX)) };
+        let until = Until::elapsed(ROUND);
         let workload = Workload::new(format!("{name} {}", round / 2 + 1), until, vec![stream]);
-        (round < ROUNDS).then_some(Workload { samples: IOS_MAX, ..workload })
+        (round < ROUNDS).then_some(Workload { samples: SAMPLES, ..workload })
     }
 
     fn find(&self, scene: &Scene<'_>) -> Finding {
@@ -130,6 +132,7 @@ fn noise(rounds: &[&Segment]) -> Option<Noise> {
         outliers: worst(|rounds| rounds.outliers),
         waited: same.waited,
         own: same.own,
+        upper: same.upper,
         usual_ns: same.usual_ns,
     })
 }
@@ -140,6 +143,7 @@ struct Rounds {
     outliers: f64,
     waited: f64,
     own: f64,
+    upper: f64,
     usual_ns: f64,
 }
 
@@ -147,8 +151,9 @@ impl Rounds {
     fn of(rounds: &[Vec<f64>]) -> Option<Self> {
         let medians: Vec<f64> = rounds.iter().filter_map(|round| median(round)).collect();
         let usual_ns = median(&medians).filter(|usual| *usual > 0.0)?;
-        let spreads: Vec<f64> = rounds.iter().filter_map(|round| lower_spread(round)).collect();
-        let own = median(&spreads).unwrap_or(0.0);
+        let spreads = rounds.iter().filter_map(|round| spreads(round));
+        let (lower, upper): (Vec<f64>, Vec<f64>) = spreads.unzip();
+        let (own, upper) = (median(&lower).unwrap_or(0.0), median(&upper).unwrap_or(0.0));
         // The standard error of a median of n normal values is √(π/2)·σ/√n.
         let least = rounds.iter().map(Vec::len).min().unwrap_or(1) as f64;
         let expected = (std::f64::consts::FRAC_PI_2 / least).sqrt() * own;
@@ -160,15 +165,16 @@ impl Rounds {
             share_interval(hits as u64, all.len() as u64, 0.9).map_or(0.0, |interval| interval.low)
         };
         let spread = (between * between - expected * expected).max(0.0).sqrt();
-        Some(Self { spread, outliers: share(OUTLIER), waited: share(WAITED), own, usual_ns })
+        Some(Self { spread, outliers: share(OUTLIER), waited: share(WAITED), own, upper, usual_ns })
     }
 }
 
-/// The standard deviation of the logarithms of these as their lower half shows it: the distance from the tenth percentile to
-/// the median, which is 1.2816 standard deviations of a normal distribution.
-pub(super) fn lower_spread(latencies: &[f64]) -> Option<f64> {
-    let (low, middle) = (quantile(latencies, 0.1)?, median(latencies)?);
-    (low > 0.0).then(|| (middle / low).ln() / 1.2816)
+/// The standard deviation of the logarithm of these as their lower and as their upper half shows it: the distances from the
+/// median to the tenth and to the ninetieth percentile, which are 1.2816 standard deviations of a normal distribution.
+pub(super) fn spreads(latencies: &[f64]) -> Option<(f64, f64)> {
+    let (low, high) = (quantile(latencies, 0.1)?, quantile(latencies, 0.9)?);
+    let middle = median(latencies)?;
+    (low > 0.0).then(|| ((middle / low).ln() / 1.2816, (high / middle).ln() / 1.2816))
 }
 
 #[cfg(test)]

@@ -51,7 +51,9 @@ impl Probe for Overwriting {
             return None;
         }
         let last = [scatter as fn(&Scene<'_>) -> Option<Workload>, rests];
-        let steps: Vec<fn(&Scene<'_>) -> Option<Workload>> = match forgets(scene) {
+        // An empty drive takes writes into its cache, whose blocks hold less.
+        let empties = forgets(scene) && fill::drop_of(scene).is_none();
+        let steps: Vec<fn(&Scene<'_>) -> Option<Workload>> = match empties {
             true => [&last[..], &[emptied, in_order]].concat(),
             false => [&[in_order as fn(&Scene<'_>) -> Option<Workload>], &last[..]].concat(),
         };
@@ -64,6 +66,9 @@ impl Probe for Overwriting {
             let unasked = keys.into_iter().filter(|_| why != OTHER_MAP);
             let properties = unasked.map(|key| Property::undecided(key, why)).collect();
             return Finding { properties, ..Finding::default() };
+        }
+        if !scene.known.is("flash") {
+            return Finding::default();
         }
         let order = Order::of(scene);
         let unit = order.property(scene);
@@ -85,8 +90,8 @@ fn obstacle(scene: &Scene<'_>) -> Option<&'static str> {
     if matches!(scene.known.word(Key::Mapping), Some("hybrid" | "block")) {
         return Some(OTHER_MAP);
     }
-    if !scene.known.is("flash") {
-        return Some("only flash is known to have one, and this was not found to be flash");
+    if scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash") {
+        return Some("only flash has one");
     }
     (!fill::filled_whole(scene)).then_some("that takes a drive that was filled")
 }
@@ -114,10 +119,16 @@ fn scattered(scene: &Scene<'_>, name: String) -> Option<Workload> {
     scene.may_write(length).then_some(Workload { window: Some(window), ..workload })
 }
 
+/// Lets a cache be emptied.
+fn settle(scene: &Scene<'_>) -> Option<Workload> {
+    let wanted = fill::drop_of(scene).is_some() && scene.ran(REST).is_none();
+    wanted.then(|| Workload { name: REST.into(), ..Workload::rest(SETTLING) })
+}
+
 /// Overwrites scattered places until it has to collect.
 fn scatter(scene: &Scene<'_>) -> Option<Workload> {
-    if fill::cache_of(scene).is_some() && scene.ran(REST).is_none() {
-        return Some(Workload { name: REST.into(), ..Workload::rest(SETTLING) });
+    if let Some(rest) = settle(scene) {
+        return Some(rest);
     }
     let enough = Spare::of(scene).is_settled() || ran_in_all(scene, SCATTER) > scene.span / 2;
     (!enough).then(|| scattered(scene, format!("{SCATTER} {}", counted(scene, SCATTER) + 1))).flatten()
@@ -129,7 +140,7 @@ fn rests(scene: &Scene<'_>) -> Option<Workload> {
         return None;
     }
     // Once for each time that it has begun.
-    Idle::of(&scene.own).next(scene, || scattered(scene, AGAIN.into()))
+    Idle::of(&scene.own).next(0..scene.span, || scattered(scene, AGAIN.into()))
 }
 
 /// Empties it again.
@@ -148,6 +159,9 @@ fn emptied(scene: &Scene<'_>) -> Option<Workload> {
 
 /// Overwrites in order until pauses come at equal distances.
 fn in_order(scene: &Scene<'_>) -> Option<Workload> {
+    if let Some(rest) = settle(scene) {
+        return Some(rest);
+    }
     let at = ran_in_all(scene, ORDER);
     let most = if forgets(scene) { scene.span / 3 } else { scene.span / 2 };
     let length = (scene.span / 32).min(1 << 30).next_multiple_of(BLOCK.into());

@@ -95,6 +95,26 @@ impl Key {
         }
     }
 
+    /// That it is this word, as a sentence.
+    fn sentence(self, word: &str) -> String {
+        match (self, word) {
+            (Self::Medium, "flash") => "It is flash.".into(),
+            (Self::Medium, "virtual") => "It is a virtual volume.".into(),
+            (Self::Medium, disk) => format!("It is a {disk}."),
+            (Self::Mapping, "page") => "Its translation layer maps pages.".into(),
+            (Self::Mapping, "hybrid") => {
+                "Its translation layer maps whole blocks, and pages within log blocks.".into()
+            }
+            (Self::Mapping, "block") => "Its translation layer maps whole blocks.".into(),
+            (Self::Compression, "yes") => "Its controller compresses.".into(),
+            (Self::Compression, "no") => "Its controller does not compress.".into(),
+            (Self::Trim, "immediate") => "What is trimmed is forgotten at once.".into(),
+            (Self::Trim, "idle") => "What is trimmed is forgotten while it rests.".into(),
+            (Self::Trim, "ignored") => "TRIM is ignored.".into(),
+            (key, word) => unreachable!("{key:?} is never called {word}"),
+        }
+    }
+
     /// That it is not there, as a sentence.
     fn absence(self) -> &'static str {
         match self {
@@ -137,6 +157,7 @@ impl Key {
 
     fn said(self, value: f64) -> String {
         match self.unit() {
+            _ if self == Self::Parallelism => format!("{value:.0}"),
             "bytes" => amount(value.round() as u64),
             "bytes/s" => rate(value),
             "ns" => Nanos(value.round() as u64).to_string(),
@@ -239,21 +260,13 @@ impl Property {
     pub(super) fn verdict(&self) -> Verdict {
         let subject = self.key.subject();
         let verdict = match self.state {
-            State::Word(word) => Verdict::new(format!("{subject} is {word}."), Standing::Holds),
+            State::Word(word) => Verdict::new(self.key.sentence(word), Standing::Holds),
             State::Number { value, low, high } => {
-                let said = |value| self.key.said(value);
-                let range = format!("{} ({} to {})", said(value), said(low), said(high));
-                Verdict::new(format!("{subject} is {range}."), Standing::Holds).estimate(
-                    value,
-                    low,
-                    high,
-                    self.key.unit(),
-                )
+                let claim = format!("{subject} is {}.", self.key.said(value));
+                Verdict::new(claim, Standing::Holds).estimate(value, low, high, self.key.unit())
             }
             State::Absent => Verdict::new(self.key.absence(), Standing::Holds),
-            State::Undecided => {
-                Verdict::new(format!("{subject} could be told from outside."), Standing::Undecided)
-            }
+            State::Undecided => Verdict::new(format!("{subject} shows from outside."), Standing::Undecided),
         };
         let verdict = self
             .caveats
@@ -284,7 +297,7 @@ impl Property {
             value_low: number.map(|number| number.1),
             value_high: number.map(|number| number.2),
             unit: self.key.unit(),
-            confidence: (self.state != State::Undecided).then_some(self.confidence),
+            confidence_percent: (self.state != State::Undecided).then_some(100.0 * self.confidence),
             bytes_written: self.bytes_written,
         }
     }
@@ -299,7 +312,7 @@ struct PropertyRow {
     value_low: Option<f64>,
     value_high: Option<f64>,
     unit: &'static str,
-    confidence: Option<f64>,
+    confidence_percent: Option<f64>,
     bytes_written: u64,
 }
 

@@ -35,6 +35,8 @@ const RESTS: [Nanos; 2] = [Nanos::from_secs(20), Nanos::from_secs(60)];
 /// A rate below this share of the highest is another one, and one whose halves differ by less is level.
 const LOWER: f64 = 0.9;
 const LEVEL: f64 = 0.03;
+/// Credits within these shares of what flowed into the bucket in rests may be just those.
+const EARNED: (f64, f64) = (0.85, 1.05);
 /// How well a level rate is known, as a share of it; and I/Os that may be on their way at either end.
 const RATE_UNSURE: f64 = 0.003;
 const ON_THEIR_WAY: f64 = 2.0 * DEPTH as f64;
@@ -116,6 +118,12 @@ impl<'a> Bursts<'a> {
         self.all.iter().map(|burst| burst.total().ios).sum()
     }
 
+    /// How long the drive has rested for it.
+    fn rested(scene: &Scene<'_>) -> Nanos {
+        let rests = scene.own.iter().filter(|segment| own_name(segment).starts_with(REST));
+        Nanos(rests.map(|rest| rest.elapsed().0).sum())
+    }
+
     fn spent(&self) -> Nanos {
         Nanos(self.all.iter().map(|burst| burst.elapsed().0).sum())
     }
@@ -163,6 +171,14 @@ impl<'a> Bursts<'a> {
             ),
             Some(level) => {
                 let (credits, span) = excess(&scene.own, level);
+                let earned = level * Self::rested(scene).as_secs_f64();
+                if (EARNED.0 * earned..EARNED.1 * earned).contains(&credits) {
+                    let because = format!(
+                        "{credits:.0} reads were served beyond the {} that lasted, which is what had flowed in meanwhile: the bucket was empty to begin with, and may hold more",
+                        said(level)
+                    );
+                    return Property::undecided(key, because);
+                }
                 let unsure = ON_THEIR_WAY + RATE_UNSURE * level * span.as_secs_f64();
                 let interval = (credits - unsure, credits + unsure);
                 let because = format!(

@@ -1,7 +1,6 @@
 //! How long writing takes as it goes on: the time that several workloads, one right after the other, have taken by the bytes that
 //! they had moved.
 
-use likenew_core::io::Op;
 use likenew_core::segment::Segment;
 
 /// A place on the way.
@@ -79,10 +78,4 @@ impl Course {
         };
         ends.filter_map(speed).collect()
     }
-}
-
-/// The nanoseconds a byte of a workload that writes, as a whole; `None` of one that has written nothing.
-pub(super) fn cost(segment: &Segment) -> Option<f64> {
-    let bytes = segment.bytes(Op::Write);
-    (bytes > 0).then(|| segment.elapsed().0 as f64 / bytes as f64)
 }

@@ -13,7 +13,7 @@ struct Row {
     value: Option<f64>,
     value_low: Option<f64>,
     value_high: Option<f64>,
-    confidence: Option<f64>,
+    confidence_percent: Option<f64>,
     bytes_written: u64,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn answers(findings: &Findings) -> anyhow::Result<Vec<Answer>> {
 }
 
 fn answer(row: Row) -> anyhow::Result<Answer> {
-    let Row { property, state, word, value, value_low, value_high, confidence, bytes_written } = row;
+    let Row { property, state, word, value, value_low, value_high, confidence_percent, bytes_written } = row;
     let said = match (state.as_str(), word, value) {
         ("found", Some(word), None) => Said::Word(word),
         ("found", None, Some(value)) => Said::Number {
@@ -62,5 +62,5 @@ fn answer(row: Row) -> anyhow::Result<Answer> {
         ("undecided", None, None) => Said::Undecided,
         other => bail!("{property} is {other:?}, which is no answer"),
     };
-    Ok(Answer { property, said, confidence: confidence.unwrap_or(0.0), bytes_written })
+    Ok(Answer { property, said, confidence: confidence_percent.unwrap_or(0.0) / 100.0, bytes_written })
 }

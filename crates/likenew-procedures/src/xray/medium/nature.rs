@@ -1,11 +1,13 @@
 //! What single reads depend on: the way of an arm, a network, or nothing.
 
+use std::ops::Range;
+
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_stats::rank_correlation::rank_correlation;
 use likenew_stats::summary::{median, quantile};
 
-use super::super::noise::lower_spread;
+use super::super::noise::spreads;
 use super::super::scene::{Scene, latencies};
 use super::by_distance;
 
@@ -20,11 +22,10 @@ const ARM_NS_LEAST: f64 = 400_000.0;
 const TURN_NS_LEAST: f64 = 3e6;
 const FROM_MEMORY: f64 = 5.0;
 const SPREAD_OF_TURN: f64 = 0.4;
-/// A standard deviation of the logarithm of latencies that a network has and flash has not: two drives on one desk differ less
-/// than this from read to read, network volumes more.
-const NETWORK: f64 = 0.08;
-/// A share of the usual latency below which reads that are not in a hurry fall when others had waited for their turn.
-const HURRY: f64 = 0.75;
+/// Standard deviations of the logarithm of latencies that a network has: flash differs less from read to read, and a drive
+/// that is busy now and idle then more. Both halves of a network's latencies show about the same.
+const NETWORK: Range<f64> = 0.08..1.0;
+const SKEW: Range<f64> = 0.3..4.0;
 /// Credits are never so many that a turn is shorter than this.
 const PACE_NS_LEAST: f64 = 250_000.0;
 
@@ -41,6 +42,11 @@ pub(super) enum Nature {
 /// How long reads of one place take, if that is long enough to be a wait for their turn.
 pub(super) fn paced_ns(scene: &Scene<'_>) -> Option<f64> {
     scene.known.noise().map(|noise| noise.usual_ns).filter(|usual_ns| *usual_ns > PACE_NS_LEAST)
+}
+
+/// Whether latencies whose lower and upper halves spread like this are those of a network.
+fn is_network((lower, upper): (f64, f64)) -> bool {
+    NETWORK.contains(&lower) && SKEW.contains(&(upper / lower))
 }
 
 impl Nature {
@@ -71,7 +77,7 @@ impl Nature {
             return Some(Self::Arm { because });
         }
         // One place: other places may lie on flash of another age, or nowhere.
-        let own = noise.map(|noise| noise.own).filter(|own| *own > NETWORK);
+        let own = noise.filter(|noise| is_network((noise.own, noise.upper))).map(|noise| noise.own);
         if let Some(own) = own {
             let because = format!(
                 "{told}; one place read again and again takes a time of its own each time (standard deviation of its logarithm {own:.2}), as over a network"
@@ -84,15 +90,18 @@ impl Nature {
     /// What it is in the light of reads of one place that were not in a hurry.
     pub(super) fn unhurried(self, scene: &Scene<'_>, reads: Option<&Segment>) -> Self {
         let (Self::Steady { .. }, Some(usual_ns)) = (&self, paced_ns(scene)) else { return self };
-        let latencies = reads.map(latencies).unwrap_or_default();
-        let Some(alone_ns) = median(&latencies).filter(|_| latencies.len() >= READS_MIN) else { return self };
-        let own = lower_spread(&latencies).unwrap_or(0.0);
-        if alone_ns > HURRY * usual_ns && own < NETWORK {
+        // Somebody else may have been in the way of the one or the other.
+        if scene.known.noise().is_some_and(|noise| noise.is_busy()) {
             return self;
         }
+        let latencies = reads.map(latencies).unwrap_or_default();
+        let alone_ns = median(&latencies).filter(|_| latencies.len() >= READS_MIN);
+        let Some(alone_ns) = alone_ns.filter(|_| spreads(&latencies).is_some_and(is_network)) else {
+            return self;
+        };
         Self::Network {
             because: format!(
-                "reads of one place one after the other take {} each, and {} when they are in no hurry: they wait for their turn, not for a medium",
+                "reads of one place one after the other take {} each, and {} when they are in no hurry, each a time of its own: they wait for their turn, not for a medium",
                 Nanos(usual_ns as u64),
                 Nanos(alone_ns as u64)
             ),

@@ -1,10 +1,13 @@
 //! Pauses of a drive that is overwritten in order: all dies fill and erase their blocks in step, so that the time of each I/O comes
 //! again after one block of every die.
 
+use likenew_core::io::Op;
+use likenew_core::segment::Segment;
 use likenew_core::units::amount;
 use likenew_core::verdict::{Line, Series, Shape};
 use likenew_stats::period::{Period, period};
 
+use super::super::fill;
 use super::super::property::{Key, Property, State};
 use super::super::scene::{Scene, own_name};
 use super::{BLOCK, ORDER};
@@ -14,6 +17,11 @@ use crate::series::axis;
 const CHUNKS: usize = 4;
 /// A period that was seen so often needs no more of it.
 const ENOUGH: f64 = 5.0;
+/// Without a cache's help writing takes at least this share of the time that it took when the cache was full.
+const NATIVE: f64 = 0.9;
+/// A weaker rhythm is not claimed, and a stronger one is certain.
+const WEAK: f64 = 0.7;
+const STRONG: f64 = 0.85;
 
 /// What was overwritten in order last.
 pub(super) struct Order {
@@ -24,8 +32,12 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn of(scene: &Scene<'_>) -> Self {
-        let chunks: Vec<_> =
-            scene.own.iter().filter(|segment| own_name(segment).starts_with(ORDER)).collect();
+        // What went into a cache came to the ends of other blocks.
+        let native = fill::drop_of(scene).map_or(0.0, |cache| NATIVE * cache.after);
+        let costs =
+            |segment: &&&Segment| segment.elapsed().0 as f64 >= native * segment.bytes(Op::Write) as f64;
+        let chunks = scene.own.iter().filter(|segment| own_name(segment).starts_with(ORDER));
+        let chunks: Vec<_> = chunks.filter(costs).collect();
         let mut times = Vec::new();
         for segment in &chunks[chunks.len().saturating_sub(CHUNKS)..] {
             let mut before = segment.began;
@@ -39,7 +51,8 @@ impl Order {
     }
 
     pub(super) fn is_settled(&self) -> bool {
-        self.period.is_some_and(|period| self.times.len() as f64 > ENOUGH * period.length)
+        self.period
+            .is_some_and(|period| period.strength >= WEAK && self.times.len() as f64 > ENOUGH * period.length)
     }
 
     pub(super) fn property(&self, scene: &Scene<'_>) -> Property {
@@ -56,18 +69,21 @@ impl Order {
             amount(bytes(period.length) as u64),
             period.strength
         );
-        let may_be_map =
-            !super::forgets(scene) && scene.known.property(Key::MapCacheBytes).state != State::Absent;
+        let emptied = super::forgets(scene) && fill::drop_of(scene).is_none();
+        let may_be_map = !emptied && scene.known.property(Key::MapCacheBytes).state != State::Absent;
         if may_be_map {
             return Property::undecided(key, format!("{told}; these may be movements of its map"));
         }
         let is_busy = scene.known.noise().is_some_and(super::super::noise::Noise::is_busy);
-        if bytes(period.length) > scene.span as f64 / 20.0 || is_busy && period.strength < 0.7 {
+        let least = if is_busy { STRONG } else { WEAK };
+        if bytes(period.length) > scene.span as f64 / 20.0 || period.strength < least {
             return Property::undecided(key, told);
         }
         let value = bytes(period.length);
         let half = (bytes(period.interval.high) - value).max(0.005 * value);
-        let confidence = if period.strength > 0.75 { 0.95 } else { 0.85 };
+        // Blocks of a cache that is folded at once hold less than others, and come to their ends more often.
+        let certain = period.strength > STRONG && fill::drop_of(scene).is_none();
+        let confidence = if certain { 0.95 } else { 0.85 };
         Property::number(key, value, (value - half, value + half), confidence, told)
     }
 
