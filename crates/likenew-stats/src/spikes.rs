@@ -1,8 +1,8 @@
 //! Values that stand out of a series and come again at equal distances: pauses of a drive that erases after every so many
 //! bytes.
 //!
-//! How far a spike has to stand out is not given: the values are parted at the widest gaps between neighbours in size, and the parting
-//! whose larger values come most regularly counts. `docs/method.md` has the counted errors.
+//! How far a spike has to stand out is not given: the values are parted at the widest gaps between neighbours in size, and of the partings
+//! whose larger values come regularly, and stand out about as far as any, the one with the most counts.
 
 use crate::summary::median;
 
@@ -27,6 +27,8 @@ const PARTINGS: usize = 12;
 const SHARE_MAX: f64 = 0.2;
 /// A spike is larger than what is none by this ratio at least.
 const RATIO_MIN: f64 = 1.1;
+/// Partings count whose larger values stand out at least by this share of what the clearest regular ones do.
+const COMPARABLE: f64 = 0.25;
 /// So many of the distances are one period, within this share of it.
 const REGULAR: f64 = 0.8;
 const NEAR: f64 = 0.06;
@@ -49,10 +51,14 @@ pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> 
     let found = partings.into_iter().take(PARTINGS).filter_map(|count| {
         let mut chosen: Vec<f64> = order[..count].iter().map(|index| places[*index]).collect();
         chosen.sort_unstable_by(f64::total_cmp);
-        regular(joined(&chosen, step), step, sizes[order[count - 1]])
-            .filter(|spikes| spikes.period >= period_min)
+        let spikes = regular(joined(&chosen, step), step, sizes[order[count - 1]]);
+        Some((ratio(count), spikes.filter(|spikes| spikes.period >= period_min)?))
     });
-    found.max_by_key(|spikes| spikes.places.len())
+    let found: Vec<(f64, Spikes)> = found.collect();
+    let (widest, _) = found.first()?;
+    let comparable = (widest - 1.0) * COMPARABLE;
+    let best = found.iter().filter(|(ratio, _)| ratio - 1.0 >= comparable);
+    best.map(|(_, spikes)| spikes).max_by_key(|spikes| spikes.places.len()).cloned()
 }
 
 /// Neighbours are one spike.
@@ -147,6 +153,15 @@ mod tests {
         sizes[777] = 4.5;
         let found = spikes(&places, &sizes, 10.0).unwrap();
         assert!((found.period - 50.0).abs() < 0.2, "{found:?}");
+    }
+
+    #[test]
+    fn small_ripples_do_not_hide_what_stands_out() {
+        let (places, mut sizes) = series(180.0, 2000, 9.0);
+        // A ripple that comes more often, and not as regularly.
+        (0..2000).step_by(45).for_each(|index| sizes[index + index % 4] += 1.2);
+        let found = spikes(&places, &sizes, 10.0).unwrap();
+        assert!((found.period - 180.0).abs() < 0.5, "{found:?}");
     }
 
     #[test]
