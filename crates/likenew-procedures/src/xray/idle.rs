@@ -32,6 +32,8 @@ const SHORTEST: f64 = 25e6;
 const LONGEST: f64 = 45e9;
 /// Rests so near to each other are near enough.
 const NEAR: f64 = 1.1;
+/// A drive whose answers contradict each other is not asked for ever.
+const ASKS_MAX: usize = 40;
 /// Reads that meet a die at work take at least so many times as long as usual.
 const BUSY: f64 = 1.4;
 
@@ -39,6 +41,7 @@ const BUSY: f64 = 1.4;
 pub(super) struct Idle<'a> {
     /// Rest in nanoseconds, and how many times as long as usual the reads after it took.
     asked: Vec<[f64; 2]>,
+    asks: usize,
     last: Option<&'a Segment>,
 }
 
@@ -63,7 +66,8 @@ impl<'a> Idle<'a> {
         });
         let mut asked: Vec<[f64; 2]> = asked.collect();
         asked.sort_by(|one, other| one[0].total_cmp(&other[0]));
-        Self { asked, last: own.last().copied() }
+        let asks = own.iter().filter(|segment| own_name(segment) == ASK).count();
+        Self { asked, asks, last: own.last().copied() }
     }
 
     /// The next workload: the drive is kept awake until what was left over is done, left alone, and asked. `again` makes work for it
@@ -73,6 +77,9 @@ impl<'a> Idle<'a> {
         holding: Range<u64>,
         again: impl FnOnce() -> Option<Workload>,
     ) -> Option<Workload> {
+        if self.asks >= ASKS_MAX {
+            return None;
+        }
         let last = self.last.map(own_name).unwrap_or_default();
         let rest = self.rest()?;
         match last {
