@@ -142,7 +142,7 @@ impl Section {
         };
         match stream.place {
             Place::Strided { step, .. } => {
-                let length = u64::from(shortest(&stream.size));
+                let length = shortest(&stream.size);
                 if stream.size.choices().len() > 1 || step < length {
                     let missing = "fio skips bytes after each I/O, and these overlap or have several lengths";
                     return Err(unsayable(workload, missing));

@@ -8,7 +8,7 @@ use likenew_core::verdict::{Line, Series, Shape};
 use likenew_stats::period::{Period, period};
 
 use super::super::fill;
-use super::super::property::{Key, Property, State};
+use super::super::property::{Key, Property};
 use super::super::scene::{Scene, own_name};
 use super::{BLOCK, ORDER};
 use crate::series::axis;
@@ -70,7 +70,7 @@ impl Order {
             period.strength
         );
         let emptied = super::forgets(scene) && fill::drop_of(scene).is_none();
-        let may_be_map = !emptied && scene.known.property(Key::MapCacheBytes).state != State::Absent;
+        let may_be_map = !emptied && scene.known.number(Key::MapCacheBytes).is_some();
         if may_be_map {
             return Property::undecided(key, format!("{told}; these may be movements of its map"));
         }

@@ -20,6 +20,8 @@ const FOLLOWING: usize = 32;
 const EMPTIEST: f64 = 1.6;
 /// A knee costs at least this share of what collecting the emptiest blocks of a drive with so much spare does.
 const SHARP: f64 = 0.55;
+/// Fewer windows say nothing of what writing without a cache costs.
+const NATIVE_LEAST: usize = 6;
 /// Erase blocks of each die that are kept erased (two to four) or are open (one to three), and never hold what is overwritten. What
 /// the windows before the first pause hold makes up for a part of them.
 const KEPT: f64 = 4.3;
@@ -48,13 +50,15 @@ impl Spare {
         let course = Course::of(chunks);
         let costs = course.costs();
         let cache = fill::cache_of(scene);
-        let first = costs.get(1..costs.len().min(2 + WINDOWS as usize / 2)).and_then(median);
-        let alone = cache.as_ref().map(|cache| cache.after).or(first).unwrap_or(0.0);
+        let alone = match &cache {
+            Some(cache) => beyond(cache.after, &costs),
+            None => costs.get(1..costs.len().min(2 + WINDOWS as usize / 2)).and_then(median).unwrap_or(0.0),
+        };
         let mut knee = knee(&course, &costs, alone);
         if let (Some(knee), Some(cache)) = (&mut knee, &cache) {
             let mark = course.mark_at(knee.bytes);
-            let saved = mark.map_or(0.0, |mark| mark.bytes * cache.after - mark.ns);
-            knee.bytes -= (saved / (cache.after - cache.before)).max(0.0);
+            let saved = mark.map_or(0.0, |mark| mark.bytes * alone - mark.ns);
+            knee.bytes -= (saved / (alone - cache.before)).max(0.0);
         }
         Self { course, alone, knee }
     }
@@ -124,6 +128,14 @@ impl Knee {
     }
 }
 
+/// What scattered places cost at first where no cache takes them: at least what the fill cost after the cache, and more where
+/// short I/Os to no order cost more than long ones in order.
+fn beyond(after: f64, costs: &[f64]) -> f64 {
+    let first = costs.iter().skip(1).take(2 * WINDOWS as usize).copied();
+    let native: Vec<f64> = first.filter(|cost| *cost >= 0.9 * after).collect();
+    if native.len() < NATIVE_LEAST { after } else { median(&native).map_or(after, |usual| usual.max(after)) }
+}
+
 /// Where the cost rises for good.
 fn knee(course: &Course, costs: &[f64], alone: f64) -> Option<Knee> {
     let mean = |at: usize, count: usize| {
@@ -170,6 +182,15 @@ mod tests {
         let knee = found(&costs).unwrap();
         assert!((knee.bytes - 100_000.0).abs() < 1500.0 && knee.settled);
         assert!(knee.is_sharp(2.0, 1e6), "a tenth of the addresses: one over 0.15 is asked for");
+    }
+
+    #[test]
+    fn what_a_cache_takes_is_not_what_writing_costs() {
+        let cached: Vec<f64> = (0..40).map(|index| if index < 12 { 1.0 } else { 6.0 }).collect();
+        assert_eq!(beyond(4.0, &cached), 6.0, "dearer than in order, after what the cache took");
+        assert_eq!(beyond(4.0, &[1.0; 40]), 4.0, "all of it was cached");
+        assert_eq!(beyond(4.0, &[3.8; 40]), 4.0);
+        assert_eq!(beyond(4.0, &[]), 4.0);
     }
 
     #[test]
