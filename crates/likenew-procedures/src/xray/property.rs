@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn what_is_measured_beside_others_is_believed_less() {
         let page = || Property::number(Key::MapPageBytes, 4096.0, (4000.0, 4200.0), 0.97, "it shows");
-        let busy = Noise { spread: 0.5, outliers: 0.2, waited: 0.5, own: 0.01, usual_ns: 1e5 };
+        let busy = Noise { spread: 0.5, outliers: 0.2, waited: 0.5, own: 0.01, upper: 0.01, usual_ns: 1e5 };
         let tempered = page().tempered(Some(&busy));
         assert_eq!(tempered.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
         assert_eq!((tempered.confidence, tempered.caveats.len()), (CONFIDENCE_IN_NOISE, 1));

@@ -97,7 +97,7 @@ impl Spare {
         }
         let (value, error) = (percent(knee.bytes + kept), percent(error));
         Property::number(key, value, (value - error, value + error), confidence, told)
-            .caveat("erase blocks that are open or kept erased are assumed to be five of each die")
+            .caveat("erase blocks that are open or kept erased are assumed to be four or five of each die")
     }
 
     pub(super) fn picture(&self) -> Option<Series> {
