@@ -128,6 +128,7 @@ impl Procedure for Xray {
         let mut scene = self.scene(evidence, span);
         for probe in PROBES {
             scene.own = of(probe.name(), &evidence.segments);
+            scene.is_named = self.options.only.iter().any(|name| name == probe.name());
             if !self.options.asks(probe.name()) {
                 continue;
             }
@@ -146,6 +147,7 @@ impl Procedure for Xray {
         let mut scene = self.scene(evidence, span);
         for probe in PROBES {
             scene.own = of(probe.name(), &evidence.segments);
+            scene.is_named = self.options.only.iter().any(|name| name == probe.name());
             let (verdicts, pictures) = scene.learn(probe.find(&scene));
             findings.verdicts.extend(verdicts);
             findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));

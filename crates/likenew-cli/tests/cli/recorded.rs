@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::filesystem::Ext4;
+use crate::filesystem::{Ext4, system};
 use crate::support::Sandbox;
 
 /// A recorder that has begun, and what it said before it did.
@@ -163,6 +163,7 @@ fn the_trace_is_not_in_the_trace() {
     }
     // Long enough for the trace to be sent to the drive.
     std::thread::sleep(Duration::from_millis(1500));
+    system("sync", &[]);
     recorder.signal("-INT");
     let (code, stdout, stderr) = recorder.end();
     assert_eq!(code, Some(0), "{stderr}");

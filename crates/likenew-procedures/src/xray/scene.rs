@@ -24,13 +24,15 @@ pub(super) struct Scene<'a> {
     pub(super) left: u64,
     /// What this probe has run so far, in order.
     pub(super) own: Vec<&'a Segment>,
+    /// Whether this probe was asked for by its name.
+    pub(super) is_named: bool,
     /// What the probes before it have found.
     pub(super) known: Known,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(evidence: &'a Evidence, span: u64, left: u64) -> Self {
-        Self { evidence, span, left, own: Vec::new(), known: Known::default() }
+        Self { evidence, span, left, own: Vec::new(), is_named: false, known: Known::default() }
     }
 
     /// Takes over what the probe has found, and what its workloads have written to find it. Returns what is for the reader alone.
