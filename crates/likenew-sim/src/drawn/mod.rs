@@ -2,7 +2,7 @@
 //! several times in a second or two.
 //!
 //! A seed makes a file of the catalogue's form and a state, the same on every machine; what whoever measures the drive
-//! should find is its [`Truth`](crate::truth::Truth), which follows from the file. Parameters are drawn each for itself from
+//! should find is its [`Truth`], which follows from the file. Parameters are drawn each for itself from
 //! ranges that data sheets show, and drawn again where they do not go together: flash that is faster than its link (but for some),
 //! too little spare for the size of an erase block, a buffer that does not hold two program units.
 
