@@ -214,7 +214,8 @@ impl Property {
         confidence: f64,
         because: impl Into<String>,
     ) -> Self {
-        let (low, high) = (interval.0.min(value), interval.1.max(value));
+        // Nothing that is asked for can be below nothing.
+        let (low, high) = (interval.0.min(value).max(0.0), interval.1.max(value));
         Self::new(key, State::Number { value, low, high }, confidence, because)
     }
 
