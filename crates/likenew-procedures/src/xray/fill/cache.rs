@@ -24,7 +24,7 @@ const TOGETHER: f64 = 0.1;
 /// Of a cache the open blocks are this share at most.
 const OPEN: f64 = 0.12;
 /// A used drive erases each block before it is written, which takes this share of writing at most as a rule.
-const ERASING: f64 = 0.06;
+const ERASING: f64 = 0.03;
 /// Change points are looked for in so many pieces of the course.
 const PIECES: usize = 256;
 /// Rests that are tried.
@@ -263,7 +263,7 @@ impl<'a> Recovery<'a> {
         let share = (self.half() - short[1]) / (enough[1] - short[1]);
         let value = short[0] + share * (enough[0] - short[0]);
         let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
-        let error = value * (0.25 + noise) + 0.15 * (enough[0] - short[0]);
+        let error = value * (0.2 + noise) + 0.15 * (enough[0] - short[0]);
         Property::number(key, value, (value - error, value + error), 0.8, told)
     }
 }

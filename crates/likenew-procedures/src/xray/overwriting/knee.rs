@@ -31,6 +31,8 @@ pub(super) struct Knee {
     pub(super) after: f64,
     /// Whether it costs as much as it does on a drive all of whose blocks hold something valid, and rises no more.
     pub(super) is_settled: bool,
+    /// Whether it costs so much more that no choice of blocks by chance explains it.
+    pub(super) is_sure: bool,
 }
 
 impl Knee {
@@ -50,10 +52,11 @@ impl Knee {
             end >= at + 2 * over
                 && mean(&costs, end - over..end) < RISES * mean(&costs, end - 2 * over..end - over)
         };
+        let expected =
+            |end: usize| alone / (EMPTIEST * lost(course.marks[end - 1].bytes, span)).clamp(0.01, 0.9);
         let is_level = |end: &usize| {
-            let expected = alone / (EMPTIEST * lost(course.marks[end - 1].bytes, span)).clamp(0.01, 0.9);
-            let is_sure = level(*end) > SURE * expected && rests(*end, FOLLOWING / 2);
-            is_sure || level(*end) > SHARP * expected && rests(*end, FOLLOWING)
+            level(*end) > SURE * expected(*end) && rests(*end, FOLLOWING / 2)
+                || level(*end) > SHARP * expected(*end) && rests(*end, FOLLOWING)
         };
         let end = (at + FOLLOWING..=costs.len()).find(is_level);
         let last = end.unwrap_or(costs.len());
@@ -69,7 +72,8 @@ impl Knee {
             (step.end - step.start) * (1.0 - moved * lost(step.end, span) / lost_at_last)
         };
         let fed = course.steps().zip(&costs).take(full).map(fed).sum();
-        Some(Self { begins: course.marks[at - 1].bytes, fed, after, is_settled: end.is_some() })
+        let is_sure = end.is_some_and(|end| level(end) > SURE * expected(end));
+        Some(Self { begins: course.marks[at - 1].bytes, fed, after, is_settled: end.is_some(), is_sure })
     }
 }
 

@@ -20,6 +20,8 @@ const NATIVE: f64 = 0.9;
 /// Erase blocks of each die that are kept erased (two to four) or are open (one to three), and never hold what is overwritten.
 const KEPT: f64 = 4.8;
 const KEPT_ERROR: f64 = 2.0;
+/// What is added to the error where the cost is no more than chance may explain.
+const UNSURE: f64 = 0.1;
 
 /// How the cost of overwriting scattered places went.
 pub(super) struct Spare {
@@ -91,11 +93,14 @@ impl Spare {
         }
         let percent = |bytes: f64| 100.0 * bytes / scene.span as f64;
         let cell = self.course.bytes() / self.course.marks.len() as f64;
-        let (kept, error, confidence) = match unit.state {
+        let (kept, error, confidence): (f64, f64, f64) = match unit.state {
             State::Number { value, .. } => (KEPT * value, KEPT_ERROR * value + cell, 0.95),
             // A drive has some dozens of spare blocks a die.
             _ => (0.12 * spare, 0.12 * spare + cell, 0.85),
         };
+        // A drive that chooses among a few blocks by chance may still have empty ones.
+        let (error, confidence) =
+            if knee.is_sure { (error, confidence) } else { (error + UNSURE * spare, confidence.min(0.8)) };
         if kept > 0.5 * spare {
             return Property::undecided(key, format!("{told}, of which too much is never touched"));
         }
