@@ -4,6 +4,8 @@
 
 mod cache;
 
+use std::ops::Range;
+
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
@@ -34,6 +36,9 @@ const FULL: &str = "read what is there";
 const PIECE: &str = "piece";
 const PAUSE: &str = "rest";
 const BURST: &str = "burst after rest";
+const MORE: &str = "more to fold";
+const FLUSH: &str = "flush";
+const FLUSHED: &str = "burst after flush";
 
 /// The span is written in so many pieces, each with so many windows.
 const PIECES: u64 = 32;
@@ -47,6 +52,16 @@ const LOOKS_PER_S: f64 = 100.0;
 const EMPTY: f64 = 0.93;
 /// A firmware that looks after itself has begun and ended by then.
 const FORGETTING: Nanos = Nanos::from_secs(60);
+/// What is fast at first and larger than this share of the span is no write buffer.
+const BUFFER_MAX: f64 = 0.125;
+/// Of what was fast so much is written after a flush; if so much of that is fast again, a write buffer took it.
+const FLUSHED_SHARE: f64 = 0.5;
+const BUFFERED: f64 = 0.7;
+/// Of a cache that is written anew each time that it was found folding.
+const MORE_SHARE: f64 = 0.3;
+/// A weak drop is taken for the cache's end when no stronger one has come in this share of the span: a third of it is the most
+/// that cells of three bits hold with one bit each.
+const WAIT_FOR_STRONGER: f64 = 0.45;
 /// Simulating more than this takes minutes.
 const SIMULATED_MAX: u64 = 96 << 30;
 
@@ -69,11 +84,23 @@ impl Probe for FillProbe {
         if at >= end {
             return scene.ran(FULL).is_none().then(|| look(scene, FULL));
         }
-        let cache = Cache::of(&before_rests(&scene.own));
-        if let Some(cache) = cache.filter(|cache| cache.is_seen_after()) {
+        let is_end = |cache: &Cache| cache.is_strong() || at as f64 > WAIT_FOR_STRONGER * end as f64;
+        let cache =
+            Cache::of(&before_rests(&scene.own)).filter(|cache| cache.is_seen_after() && is_end(cache));
+        if let Some(cache) = cache {
+            if let Some(workload) = flushed(scene, &cache, at..end) {
+                return Some(workload);
+            }
             let recovery = Recovery::of(&cache, &scene.own);
             let idle = Idle::of(&scene.own);
-            if let Some(workload) = recovery.next(scene, at..end).or_else(|| idle.next(0..at, || None)) {
+            let more = || {
+                let length = in_blocks(MORE_SHARE * cache.bytes);
+                let fits = length > 0 && length <= end - at && scene.may_write(length);
+                fits.then(|| write(MORE, at, length))
+            };
+            let folding = MORE_SHARE * cache.bytes * cache.after;
+            let next = recovery.next(scene, at..end);
+            if let Some(workload) = next.or_else(|| idle.next(0..at, Some(folding), more)) {
                 return Some(workload);
             }
         }
@@ -104,8 +131,13 @@ impl Probe for FillProbe {
             (Some(cache), Some(true)) => {
                 let recovery = Recovery::of(cache, &scene.own);
                 let idle = Idle::of(&scene.own).property(scene);
-                let found = [cache.size(scene), cache.speed_after(scene), recovery.property(scene)];
-                found.into_iter().chain(idle).collect()
+                let size = cache.size(scene, earlier(scene));
+                let rest = match size.state {
+                    State::Number { .. } => [cache.speed_after(scene), recovery.property(scene)],
+                    _ => [Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs]
+                        .map(|key| Property::undecided(key, "how large it is does not show")),
+                };
+                std::iter::once(size).chain(rest).chain(idle).collect()
             }
         };
         let mut picture = picture(&before);
@@ -167,13 +199,18 @@ fn write(name: &str, at: u64, length: u64) -> Workload {
     Workload { window: Some(window), ..Workload::new(name, Until::bytes(length), vec![stream]) }
 }
 
+/// So many bytes, less what is no whole block.
+fn in_blocks(bytes: f64) -> u64 {
+    bytes as u64 / u64::from(BLOCK) * u64::from(BLOCK)
+}
+
 /// Bytes to fill.
 fn end(scene: &Scene<'_>) -> u64 {
     scene.span - scene.span % u64::from(BLOCK)
 }
 
 fn is_piece(segment: &Segment) -> bool {
-    own_name(segment).starts_with(PIECE) || own_name(segment).starts_with(BURST)
+    [PIECE, BURST, MORE, FLUSHED].iter().any(|name| own_name(segment).starts_with(name))
 }
 
 /// Where the fill goes on.
@@ -181,10 +218,47 @@ fn filled(own: &[&Segment]) -> u64 {
     own.iter().filter(|segment| is_piece(segment)).filter_map(|segment| segment.workload.until.bytes).sum()
 }
 
-/// The part of the fill that nothing has interrupted yet.
+/// Bytes that were written before the fill.
+fn earlier(scene: &Scene<'_>) -> f64 {
+    let piece = format!("{NAME}: {PIECE}");
+    let earlier =
+        scene.evidence.segments.iter().take_while(|segment| !segment.workload.name.starts_with(&piece));
+    earlier.map(super::scene::written).sum::<u64>() as f64
+}
+
+/// The part of the fill that no rest has interrupted yet, nor a flush; but if that has shown a write buffer, it goes on, and is as it
+/// would be without the buffer.
 fn before_rests(own: &[&Segment]) -> Course {
-    let uninterrupted = own.iter().take_while(|segment| !own_name(segment).starts_with(PAUSE));
-    Course::of(uninterrupted.copied().filter(|segment| is_piece(segment)))
+    let fill = own.iter().copied().skip_while(|segment| !is_piece(segment));
+    let Some((buffer, flushed)) = buffer(own) else {
+        return Course::of(fill.take_while(|segment| is_piece(segment)));
+    };
+    let fill = fill.take_while(|segment| is_piece(segment) || own_name(segment) == FLUSH);
+    buffer.without_buffer(&Course::of(fill.filter(|segment| is_piece(segment))), flushed)
+}
+
+/// A write buffer that a flush has shown, and the bytes that were filled before the flush: it empties a buffer, and no cache in
+/// flash.
+fn buffer(own: &[&Segment]) -> Option<(Cache, f64)> {
+    let at = own.iter().position(|segment| own_name(segment) == FLUSHED)?;
+    let before = Course::of(own[..at].iter().copied().filter(|segment| is_piece(segment)));
+    let (buffer, burst) = (Cache::of(&before)?, Course::of([own[at]]));
+    (buffer.fast_share(&burst) >= BUFFERED).then(|| (buffer, before.bytes()))
+}
+
+/// A flush and a burst after it, where what was fast is small enough to be a write buffer.
+fn flushed(scene: &Scene<'_>, cache: &Cache, room: Range<u64>) -> Option<Workload> {
+    let length = in_blocks(FLUSHED_SHARE * cache.bytes);
+    let fits = length > 0 && length <= room.end - room.start && scene.may_write(length);
+    if !fits || cache.bytes > BUFFER_MAX * scene.span as f64 || scene.ran(FLUSHED).is_some() {
+        return None;
+    }
+    if scene.ran(FLUSH).is_some() {
+        return Some(write(FLUSHED, room.start, length));
+    }
+    let place = Place::Forward(Region::WHOLE);
+    let stream = Stream::closed(Mix::Only(Op::Flush), scene.block(), place, 1, DataClass::Random);
+    Some(Workload::new(FLUSH, Until::ops(1), vec![stream]))
 }
 
 /// Whether reads before the fill met no flash: they took less time than the same reads after it, when what the fill had left over was

@@ -32,6 +32,8 @@ const SHORTEST: f64 = 25e6;
 const LONGEST: f64 = 45e9;
 /// Rests so near to each other are near enough.
 const NEAR: f64 = 1.1;
+/// Steps are this share of what the work takes.
+const SEEN: f64 = 0.7;
 /// A drive whose answers contradict each other is not asked for ever.
 const ASKS_MAX: usize = 40;
 /// Reads that meet a die at work take at least so many times as long as usual.
@@ -71,17 +73,19 @@ impl<'a> Idle<'a> {
     }
 
     /// The next workload: the drive is kept awake until what was left over is done, left alone, and asked. `again` makes work for it
-    /// after each time that it has begun. Reads keep to addresses that hold data.
+    /// after each time that it has begun, and that takes at least `lasts` nanoseconds, if that is known. Reads keep to addresses that
+    /// hold data.
     pub(super) fn next(
         &self,
         holding: Range<u64>,
+        lasts: Option<f64>,
         again: impl FnOnce() -> Option<Workload>,
     ) -> Option<Workload> {
         if self.asks >= ASKS_MAX {
             return None;
         }
         let last = self.last.map(own_name).unwrap_or_default();
-        let rest = self.rest()?;
+        let rest = self.rest(lasts)?;
         match last {
             CALM => Some(Workload { name: GAP.into(), ..Workload::rest(Nanos(rest as u64)) }),
             GAP => {
@@ -103,10 +107,12 @@ impl<'a> Idle<'a> {
         Some((short, self.asked[begun][0]))
     }
 
-    fn rest(&self) -> Option<f64> {
+    fn rest(&self, lasts: Option<f64>) -> Option<f64> {
         match self.bracket() {
             None => {
-                let next = self.asked.last().map_or(SHORTEST, |[rest, _]| 2.0 * rest);
+                // Longer steps could miss work that begins after the shorter rest and has ended by the end of the longer one.
+                let step = |rest: f64| rest.min(lasts.map_or(f64::INFINITY, |lasts| SEEN * lasts));
+                let next = self.asked.last().map_or(SHORTEST, |[rest, _]| rest + step(*rest));
                 (next < LONGEST).then_some(next)
             }
             Some((short, long)) if short > 0.0 && long > NEAR * short => Some((short * long).sqrt()),

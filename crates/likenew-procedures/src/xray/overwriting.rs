@@ -1,6 +1,7 @@
 //! A full drive overwritten: how much it takes before it has to collect, when it collects by itself, and how far apart its dies
 //! erase.
 
+mod knee;
 mod order;
 mod spare;
 
@@ -136,11 +137,11 @@ fn scatter(scene: &Scene<'_>) -> Option<Workload> {
 
 /// Rests until it collects by itself. A cache says that already.
 fn rests(scene: &Scene<'_>) -> Option<Workload> {
-    if fill::cache_of(scene).is_some() || !Spare::of(scene).is_settled() {
+    if fill::cache_of(scene).is_some() || !Spare::of(scene).has_begun() {
         return None;
     }
     // Once for each time that it has begun.
-    Idle::of(&scene.own).next(0..scene.span, || scattered(scene, AGAIN.into()))
+    Idle::of(&scene.own).next(0..scene.span, None, || scattered(scene, AGAIN.into()))
 }
 
 /// Empties it again.

@@ -1,6 +1,8 @@
 //! How long writing takes as it goes on: the time that several workloads, one right after the other, have taken by the bytes that
 //! they had moved.
 
+use std::ops::Range;
+
 use likenew_core::segment::Segment;
 
 /// A place on the way.
@@ -33,6 +35,25 @@ impl Course {
             }
         }
         Self { marks }
+    }
+
+    /// The same with so many nanoseconds a byte between two places, as far as whole steps lie there.
+    #[must_use]
+    pub(super) fn levelled(&self, between: Range<f64>, cost: f64) -> Self {
+        let (mut bytes, mut ns) = (0.0, 0.0);
+        let step = |(mark, own): (&Mark, f64)| {
+            let is_between = between.start <= bytes && bytes < between.end;
+            ns += (mark.bytes - bytes) * if is_between { cost } else { own };
+            bytes = mark.bytes;
+            Mark { bytes, ns }
+        };
+        Self { marks: self.marks.iter().zip(self.costs()).map(step).collect() }
+    }
+
+    /// From each mark to the next, in bytes.
+    pub(super) fn steps(&self) -> impl Iterator<Item = Range<f64>> {
+        let ends = self.marks.iter().map(|mark| mark.bytes);
+        std::iter::once(0.0).chain(ends.clone()).zip(ends).map(|(from, to)| from..to)
     }
 
     /// Nanoseconds a byte from each mark to the next.

@@ -9,7 +9,7 @@ use likenew_sim::truth::{Inside, Truth};
 use super::answer::{Answer, Said};
 use super::case::{Case, Row};
 use super::confusion::matrix;
-use super::mark::Mark;
+use super::mark::{Mark, holds};
 use super::score::{Score, rows_of};
 
 /// Properties of which 9 of 10 are to be right within 10 %.
@@ -149,19 +149,21 @@ fn wrong(cases: &[Case]) -> String {
             writeln!(text, "  {key:28} {}", seeds.join(" ")).expect("a text takes all");
         }
     }
-    text + &list("Wrong", cases, |mark| matches!(mark, Mark::Off | Mark::AbsentWrongly | Mark::False))
+    let wrong = |row: &Row| matches!(row.mark, Mark::Off | Mark::AbsentWrongly | Mark::False);
+    let missed = |row: &Row| row.mark == Mark::Right && holds(row.inside, &row.answer) == Some(false);
+    text + &list("Wrong", cases, wrong) + &list("Right, and not within the interval", cases, missed)
 }
 
 /// Every claim that is false.
 pub(super) fn false_claims(title: &str, cases: &[Case]) -> String {
-    list(title, cases, |mark| mark == Mark::False)
+    list(title, cases, |row| row.mark == Mark::False)
 }
 
-fn list(title: &str, cases: &[Case], wanted: impl Fn(Mark) -> bool) -> String {
+fn list(title: &str, cases: &[Case], wanted: impl Fn(&Row) -> bool) -> String {
     let mut text = format!("{title}\n");
     for key in keys(cases) {
         let rows = cases.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row)));
-        for (case, row) in rows.filter(|(_, row)| row.answer.property == key && wanted(row.mark)) {
+        for (case, row) in rows.filter(|(_, row)| row.answer.property == key && wanted(row)) {
             writeln!(
                 text,
                 "  {key:28} {:9} {:>5} {:18} is {}; said {}",

@@ -6,27 +6,35 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount, rate};
 use likenew_core::verdict::Mark;
 use likenew_core::workload::Workload;
-use likenew_stats::change_points::knees;
+use likenew_stats::change_points::{Knee, knees};
 
 use super::super::property::{Key, Property};
 use super::super::scene::{Scene, own_name};
 use super::super::writing::Course;
-use super::{BLOCK, BURST, PAUSE, write};
+use super::{BURST, PAUSE, in_blocks, write};
 
 /// A drop to less than this share of the speed before it.
 const DROP: f64 = 0.8;
+/// To less than this share it is strong.
+const STRONG: f64 = 0.6;
+/// What a buffer takes ends within so many times the bytes until the drop.
+const ABOUT: f64 = 1.15;
+/// Drops that follow one another within this share of what was written before them are one.
+const TOGETHER: f64 = 0.1;
+/// Of a cache the open blocks are this share at most.
+const OPEN: f64 = 0.12;
+/// A used drive erases each block before it is written, which takes this share of writing at most as a rule.
+const ERASING: f64 = 0.03;
 /// Change points are looked for in so many pieces of the course.
 const PIECES: usize = 256;
 /// Rests that are tried.
 const RESTS_MAX: usize = 5;
 /// Of the cache that is written after a rest.
 const BURST_SHARE: f64 = 0.75;
-/// What a rest seems to be longer than it has to, on average, because the last fold is still under way.
-const FOLDING: f64 = 0.9;
 /// Less of the cache than this is none.
 const NOTHING: f64 = 0.04;
 
-/// The part of a fill before the first lasting drop of its speed.
+/// The part of a fill before the strongest lasting drop of its speed.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Cache {
     /// Bytes before the drop.
@@ -50,15 +58,18 @@ impl Cache {
         // The write buffer is filled at the speed of the link, and is not what is looked for.
         let skipped = 2.min(values.len());
         let found = knees(&values[skipped..]);
-        let index = found.iter().position(|knee| knee.after < DROP * knee.before)?;
-        let knee = &found[index];
         let from = |at: usize| speeds.get(at + skipped).or(speeds.last()).map_or(0.0, |[bytes, _]| *bytes);
-        let (rough, next) = (from(knee.at), found.get(index + 1).map(|next| from(next.at)));
-        let before = index.checked_sub(1).map_or(0.0, |last| from(found[last].at)).max(0.2 * rough);
+        let drops = drops(&found, from);
+        let strongest =
+            drops.iter().min_by(|one, other| ratio(&found, one).total_cmp(&ratio(&found, other)))?;
+        let (begins, ends) = (from(found[strongest.start].at), from(found[strongest.end - 1].at));
+        let next = found.get(strongest.end).map(|next| from(next.at));
+        let before = strongest.start.checked_sub(1).map_or(0.0, |last| from(found[last].at));
+        let before = before.max(0.2 * begins);
         let cell = course.bytes() / course.marks.len() as f64;
         let piece = course.bytes() / speeds.len() as f64;
-        let (end_before, start_after) = (rough - 2.0 * piece, rough + 2.0 * piece);
-        let end_after = next.unwrap_or(course.bytes()).min(rough + 0.1 * course.bytes().max(rough)) - piece;
+        let (end_before, start_after) = (begins - 2.0 * piece, ends + 2.0 * piece);
+        let end_after = next.unwrap_or(course.bytes()).min(ends + 0.1 * course.bytes().max(ends)) - piece;
         let fast = course.cost_between(before.min(0.7 * end_before), end_before)?;
         let slow = course.cost_between(start_after, end_after)?;
         let (one, other) = (course.mark_at(end_before)?, course.mark_at(start_after)?);
@@ -75,6 +86,24 @@ impl Cache {
         })
     }
 
+    /// Whether erasing alone does not explain it: a drive that runs out of blocks that were erased ahead erases one for each that it
+    /// writes from there on, which takes less time than filling it.
+    pub(super) fn is_strong(&self) -> bool {
+        self.before < STRONG * self.after
+    }
+
+    /// A course of which such a write buffer took the first bytes, and as many from `flushed` on, as it would be without it.
+    pub(super) fn without_buffer(&self, course: &Course, flushed: f64) -> Course {
+        let taken = ABOUT * self.bytes;
+        course.levelled(0.0..taken, self.after).levelled(flushed..flushed + taken, self.after)
+    }
+
+    /// The share of the bytes of a burst that was taken fast: each of them has saved the difference.
+    pub(super) fn fast_share(&self, burst: &Course) -> f64 {
+        let saved = burst.bytes() * self.after - burst.ns();
+        (saved / (self.after - self.before) / burst.bytes()).clamp(0.0, 1.0)
+    }
+
     /// Whether the fill has gone on for long enough to call the drop lasting.
     pub(super) fn is_seen_after(&self) -> bool {
         self.seen_after > (self.fill / 16.0).min(0.5 * self.bytes).max(1.0)
@@ -87,7 +116,8 @@ impl Cache {
                 * (0.005 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
     }
 
-    pub(super) fn size(&self, scene: &Scene<'_>) -> Property {
+    /// Its size. The blocks of it that were open when the fill began hold less by a part of what was written `earlier`.
+    pub(super) fn size(&self, scene: &Scene<'_>, earlier: f64) -> Property {
         let error = self.error_with(scene);
         let because = format!(
             "an empty drive took {} at {} and everything after that at {}",
@@ -101,7 +131,7 @@ impl Cache {
         Property::number(
             Key::SlcCacheBytes,
             self.bytes,
-            (self.bytes - error, self.bytes + error),
+            (self.bytes - error, self.bytes + error + earlier.min(OPEN * self.bytes)),
             0.97,
             because,
         )
@@ -113,7 +143,7 @@ impl Cache {
         Property::number(
             Key::SlcSpeedAfterBytesPerS,
             value,
-            (value * (1.0 - share), value * (1.0 + share)),
+            (value * (1.0 - share), value * (1.0 + share + ERASING)),
             0.95,
             format!("so it went on after the first {}", amount(self.bytes as u64)),
         )
@@ -122,6 +152,29 @@ impl Cache {
     pub(super) fn mark(&self) -> Mark {
         Mark { x: self.bytes, label: format!("{} to {}", rate(1e9 / self.before), rate(1e9 / self.after)) }
     }
+}
+
+/// Lasting drops among the knees: those that follow one another at once, as dies run out one by one, count as one.
+fn drops(found: &[Knee], from: impl Fn(usize) -> f64) -> Vec<Range<usize>> {
+    let mut drops: Vec<Range<usize>> = Vec::new();
+    for (index, knee) in found.iter().enumerate().filter(|(_, knee)| knee.after < knee.before) {
+        match drops.last_mut() {
+            Some(last)
+                if last.end == index
+                    && from(knee.at) - from(found[index - 1].at) < TOGETHER * from(knee.at) =>
+            {
+                last.end = index + 1;
+            }
+            _ => drops.push(index..index + 1),
+        }
+    }
+    drops.retain(|drop| ratio(found, drop) < DROP);
+    drops
+}
+
+/// The speed after some knees over that before them.
+fn ratio(found: &[Knee], drop: &Range<usize>) -> f64 {
+    found[drop.end - 1].after / found[drop.start].before
 }
 
 /// What rests have brought back, the cache being full before each of them.
@@ -140,10 +193,7 @@ impl<'a> Recovery<'a> {
                 continue;
             }
             let burst = Course::of([pair[1]]);
-            // Each byte that was taken fast has saved the difference.
-            let saved = burst.bytes() * cache.after - burst.ns();
-            let fast = saved / (cache.after - cache.before);
-            came_back.push([pair[0].elapsed().0 as f64, fast.clamp(0.0, burst.bytes())]);
+            came_back.push([pair[0].elapsed().0 as f64, cache.fast_share(&burst) * burst.bytes()]);
         }
         came_back.sort_by(|one, other| one[0].total_cmp(&other[0]));
         Self { cache, came_back }
@@ -162,7 +212,7 @@ impl<'a> Recovery<'a> {
 
     /// The next rest, or what is written after it.
     pub(super) fn next(&self, scene: &Scene<'_>, room: Range<u64>) -> Option<Workload> {
-        let length = (BURST_SHARE * self.cache.bytes) as u64 / u64::from(BLOCK) * u64::from(BLOCK);
+        let length = in_blocks(BURST_SHARE * self.cache.bytes);
         let fits = length > 0 && length <= room.end - room.start && scene.may_write(length);
         let last = scene.own.last()?;
         if own_name(last).starts_with(PAUSE) && fits {
@@ -213,9 +263,7 @@ impl<'a> Recovery<'a> {
         let share = (self.half() - short[1]) / (enough[1] - short[1]);
         let value = short[0] + share * (enough[0] - short[0]);
         let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
-        // Dies that are folding when the burst comes make it look slower than what is back.
-        let value = value * FOLDING;
-        let error = value * (0.25 + noise) + 0.15 * (enough[0] - short[0]);
+        let error = value * (0.2 + noise) + 0.15 * (enough[0] - short[0]);
         Property::number(key, value, (value - error, value + error), 0.8, told)
     }
 }
@@ -250,6 +298,43 @@ mod tests {
             assert!((cache.after / 9.0 - 1.0).abs() < 0.05, "{cache:?}");
             assert!(cache.is_seen_after());
         }
+    }
+
+    #[test]
+    fn erased_blocks_that_run_out_are_no_cache() {
+        let cost = |index: u32| match index {
+            ..60 => 4.0,
+            60..400 => 5.5,
+            400..408 => 20.0,
+            _ => 40.0,
+        };
+        let short = Cache::of(&course((0..300).map(cost))).unwrap();
+        assert!(!short.is_strong() && (short.bytes / 1048576.0 - 60.0).abs() < 3.0, "{short:?}");
+        let cache = Cache::of(&course((0..1024).map(cost))).unwrap();
+        assert!(cache.is_strong() && (400.0..409.0).contains(&(cache.bytes / 1048576.0)), "{cache:?}");
+        assert!(
+            (cache.before / 5.5 - 1.0).abs() < 0.05 && (cache.after / 40.0 - 1.0).abs() < 0.05,
+            "{cache:?}"
+        );
+    }
+
+    #[test]
+    fn behind_a_write_buffer_the_cache_is_found() {
+        // A buffer takes 30 windows, and as many after a flush at 100; a cache is full after 300.
+        let cost = |index: u32| match index {
+            ..30 | 100..130 => 1.0,
+            130..300 | 30..100 => 4.0,
+            _ => 30.0,
+        };
+        let before = course((0..100).map(cost));
+        let buffer = Cache::of(&before).unwrap();
+        let burst = course((100..115).map(cost));
+        assert!(buffer.fast_share(&burst) > 0.95);
+        assert!(buffer.fast_share(&course((30..45).map(cost))) < 0.05);
+        let filled = buffer.without_buffer(&course((0..600).map(cost)), before.bytes());
+        let cache = Cache::of(&filled).unwrap();
+        assert!((cache.bytes / 1048576.0 - 300.0).abs() < 9.0, "{cache:?}");
+        assert!((cache.before / 4.0 - 1.0).abs() < 0.05, "{cache:?}");
     }
 
     #[test]
