@@ -36,13 +36,15 @@ const WAVE_STRENGTH_MIN: f64 = 0.3;
 /// Between two pulses the autocorrelation falls to this.
 const BETWEEN: f64 = 0.18;
 /// A distance whose autocorrelation is this share of the highest is as good; the shortest such counts, others are multiples.
-const AS_GOOD: f64 = 0.8;
-/// Where pulses are more of the sum than this, they are a wave.
-const SHARE_MAX: f64 = 0.2;
+const AS_GOOD: f64 = 0.9;
+/// Where pulses are more of the sum than this, they are a wave, or what it beats at.
+const SHARE_MAX: f64 = 0.065;
 /// Pulses below this share are rounding.
 const SHARE_MIN: f64 = 5e-4;
 /// Lengths that differ by less are the same.
 const SAME: f64 = 0.02;
+/// Longer multiples are not told from other lengths.
+const MULTIPLES_MAX: f64 = 8.0;
 /// Values that are summed up, about.
 const WIDTHS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
 /// Less than so many values from one pulse to the next is a wave.
@@ -60,21 +62,22 @@ const LINE_MIN: f64 = 0.25;
 
 /// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen at least three
 /// times, none but the wave that makes up its sum, or several that contradict one another. It is looked for on coarse sums,
-/// whose values hold many waves, and on finer ones.
+/// whose values hold many waves, and on finer ones, and is not shorter than `least` values: who knows that pulses can not come sooner
+/// keeps other rhythms out. Waves shorter than 6 values are untested.
 ///
 /// # Panics
 /// When a value is not a finite number.
-pub fn period(values: &[f64]) -> Option<Period> {
+pub fn period(values: &[f64], least: f64) -> Option<Period> {
     assert!(values.iter().all(|value| value.is_finite()), "a series of finite numbers");
     let wave = Wave::of(values);
-    let least = wave.map_or(LENGTH_MIN, |wave| LENGTH_MIN.max(WAVES_BETWEEN * wave.length));
+    let least = wave.map_or(LENGTH_MIN, |wave| LENGTH_MIN.max(WAVES_BETWEEN * wave.length)).max(least);
     let mut pulses: Vec<Period> = Vec::new();
     for width in WIDTHS {
         let (sums, width) = match wave {
             Some(wave) => wave.sums(values, width),
             None => (values.chunks_exact(width as usize).map(|chunk| chunk.iter().sum()).collect(), width),
         };
-        pulses.extend(of_sums(&sums, width).filter(|of| {
+        pulses.extend(of_sums(&sums, width, least).filter(|of| {
             (SHARE_MIN..=SHARE_MAX).contains(&of.share) && of.length >= least.max(LAG_MIN as f64 * width)
         }));
     }
@@ -86,10 +89,10 @@ pub fn period(values: &[f64]) -> Option<Period> {
     pulses.iter().all(|of| is_multiple(of.length, shortest.length)).then_some(shortest)
 }
 
-/// Whether a length is about a small multiple of another.
+/// Whether a length is about a multiple of another, or so long that sums which are too coarse for the other say nothing of it.
 fn is_multiple(length: f64, of: f64) -> bool {
     let times = (length / of).round();
-    (1.0..=8.0).contains(&times) && (length / (times * of) - 1.0).abs() <= SAME
+    times > MULTIPLES_MAX || (times >= 1.0 && (length / (times * of) - 1.0).abs() <= SAME)
 }
 
 /// A rhythm that most of a series belongs to.
@@ -178,9 +181,10 @@ fn smoothed(values: &[f64]) -> Vec<f64> {
 }
 
 /// The period of sums of so many values each. The end counts: what is looked for may begin on the way.
-fn of_sums(sums: &[f64], width: f64) -> Option<Period> {
+fn of_sums(sums: &[f64], width: f64, least: f64) -> Option<Period> {
     let sums = &sums[sums.len().saturating_sub(VALUES_MAX)..];
-    let found = rhythm(&smoothed(sums), LAG_MIN, STRENGTH_MIN)?;
+    let lag_min = LAG_MIN.max((least / width) as usize);
+    let found = rhythm(&smoothed(sums), lag_min, STRENGTH_MIN)?;
     let (length, half) = (found.length * width, 0.75 * width / found.times as f64);
     let interval = Interval { low: length - half, high: length + half };
     Some(Period { length, interval, strength: found.strength, share: pulse_share(sums, found.length) })
@@ -295,7 +299,7 @@ mod tests {
         {
             let mut noise = noise(seed as u64);
             let series = written(12_000, wave, pulse, 0.03 * pulse, &mut noise);
-            let found = period(&series).unwrap_or_else(|| panic!("{wave} {pulse}"));
+            let found = period(&series, 0.0).unwrap_or_else(|| panic!("{wave} {pulse}"));
             assert!((found.length / pulse - 1.0).abs() < 0.02, "{found:?} for {pulse}");
             assert!(found.interval.low <= found.interval.high);
         }
@@ -306,18 +310,25 @@ mod tests {
         for seed in 0..40 {
             let mut noise = noise(seed);
             let wave = 6.0 + 40.0 * (noise() + 0.5);
-            assert_eq!(period(&written(12_000, wave, 1e9, 0.0, &mut noise)), None, "{wave}");
+            assert_eq!(period(&written(12_000, wave, 1e9, 0.0, &mut noise), 0.0), None, "{wave}");
             let series: Vec<f64> = (0..5000).map(|_| 1.0 + noise()).collect();
-            assert_eq!(period(&series), None, "seed {seed}");
+            assert_eq!(period(&series, 0.0), None, "seed {seed}");
         }
-        assert_eq!(period(&[]), None);
-        assert_eq!(period(&[1.0; 5000]), None);
+        assert_eq!(period(&[], 0.0), None);
+        assert_eq!(period(&[1.0; 5000], 0.0), None);
+    }
+
+    #[test]
+    fn what_comes_sooner_than_it_can_is_not_taken() {
+        let series = written(12_000, 1.0, 113.0, 3.4, &mut noise(3));
+        assert_eq!(period(&series, 0.0).map(|period| period.length.round()), Some(113.0));
+        assert!(period(&series, 150.0).is_none_or(|period| period.length >= 150.0));
     }
 
     #[test]
     fn a_period_seen_twice_is_none() {
         let series = written(2000, 1.0, 800.0, 30.0, &mut noise(1));
-        assert_eq!(period(&series), None);
+        assert_eq!(period(&series, 0.0), None);
     }
 
     #[test]

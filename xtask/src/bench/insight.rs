@@ -139,7 +139,7 @@ mod tests {
         ("medium", 0.97),
         ("mapping", 0.97),
         ("map_page_bytes", 0.9),
-        ("erase_unit_bytes", 0.5),
+        ("erase_unit_bytes", 0.6),
         ("write_buffer_bytes", 0.9),
         ("slc_cache_bytes", 0.9),
         ("parallelism", 0.8),

@@ -74,7 +74,7 @@ impl Probe for CompressionProbe {
         let rounds = rounds(scene);
         match rounds.last() {
             Some(last) => {
-                let property = judged(&rounds).tempered(scene.known.noise());
+                let property = judged(&rounds);
                 Finding::of(property, Some(("zeros_and_random_data", picture(last))))
             }
             None => Finding::default(),

@@ -81,10 +81,9 @@ impl Probe for MapPageProbe {
         if pairs.is_empty() {
             return Finding::default();
         }
-        let noise = scene.known.noise();
-        let (in_order, own) = (in_order(scene), judged(&pairs).tempered(noise));
+        let (in_order, own) = (in_order(scene), judged(&pairs));
         if own.number_found().is_none() && !in_order.is_empty() {
-            let property = judged_in_order(&in_order).tempered(noise);
+            let property = judged_in_order(&in_order);
             let picture = picture_in_order(&in_order, &property);
             return Finding::of(property, Some(("synced_writes_in_order", picture)));
         }

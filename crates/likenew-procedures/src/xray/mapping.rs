@@ -104,12 +104,12 @@ impl Probe for MappingProbe {
         }
         let Some(times) = Times::of(scene) else { return Finding::default() };
         let cluster = cluster(scene);
-        let mapping = judged(&times, is_full(scene)).tempered(scene.known.noise());
+        let mapping = judged(&times, is_full(scene));
         let mut pictures = vec![("writes_in_places", places(scene, &times))];
         let mut properties = vec![mapping];
         if let Some(cluster) = cluster.filter(|_| times.merge() > 0.0) {
             let unit = erase_unit(&cluster, f64::from(page(scene)));
-            properties.push(unit.tempered(scene.known.noise()));
+            properties.push(unit);
             pictures
                 .extend(tries(scene).last().map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
         }
@@ -219,7 +219,7 @@ fn judged(times: &Times, is_full: bool) -> Property {
         let page = Property::word(
             Key::Mapping,
             "page",
-            if is_full { 0.97 } else { 0.85 },
+            if is_full && times.heads.is_some() { 0.97 } else { 0.85 },
             format!("{told}{heads}: nothing has to be merged"),
         );
         return match is_full {

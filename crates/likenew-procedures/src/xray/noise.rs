@@ -42,6 +42,8 @@ const DEVIATIONS: f64 = 4.0;
 /// A spread between rounds, a share of outliers, and one of reads that had waited, above which a drive is called busy.
 const SPREAD_MAX: f64 = 0.05;
 const OUTLIERS_MAX: f64 = 0.01;
+/// The share of outliers among reads of one place, of which nothing of the drive's own makes any.
+const RARE_MAX: f64 = 1e-4;
 const WAITED_MAX: f64 = 0.05;
 
 /// How steady a drive answers.
@@ -53,6 +55,8 @@ pub(super) struct Noise {
     /// Share of I/Os that took more than four medians, and more than the drive's own spread explains: the lower end of its
     /// 90 % interval, as few tell little.
     pub(super) outliers: f64,
+    /// The same of reads of one place alone.
+    pub(super) rare: f64,
     /// The same of reads of one place that took half as long again as usual.
     pub(super) waited: f64,
     /// The drive's own spread: the standard deviation of the logarithm of the latency of reading one place, as its lower half
@@ -67,7 +71,10 @@ pub(super) struct Noise {
 impl Noise {
     /// Whether something else than the drive decides how long an I/O takes.
     pub(super) fn is_busy(&self) -> bool {
-        self.spread > SPREAD_MAX || self.outliers > OUTLIERS_MAX || self.waited > WAITED_MAX
+        self.spread > SPREAD_MAX
+            || self.outliers > OUTLIERS_MAX
+            || self.rare > RARE_MAX
+            || self.waited > WAITED_MAX
     }
 
     fn verdict(&self) -> Verdict {
@@ -130,6 +137,7 @@ fn noise(rounds: &[&Segment]) -> Option<Noise> {
     Some(Noise {
         spread: worst(|rounds| rounds.spread),
         outliers: worst(|rounds| rounds.outliers),
+        rare: same.outliers,
         waited: same.waited,
         own: same.own,
         upper: same.upper,
@@ -202,6 +210,18 @@ mod tests {
         let round: Vec<f64> = (0..1000).map(|read| if read % 10 == 3 { 2e5 } else { 1e5 }).collect();
         let rounds = Rounds::of(&[round.clone(), round]).expect("there are rounds");
         assert!((rounds.waited - 0.09).abs() < 0.01 && rounds.outliers == 0.0);
+    }
+
+    #[test]
+    fn few_among_thousands_that_take_long_are_noticed() {
+        let rounds = |outliers: usize| -> Vec<Vec<f64>> {
+            let late = |round: usize, read: usize| read == 700 && round < outliers;
+            let read = |round| (0..2000).map(move |read| if late(round, read) { 5e7 } else { 1e5 }).collect();
+            (0..8).map(read).collect()
+        };
+        let rare = |outliers| Rounds::of(&rounds(outliers)).expect("there are rounds").outliers;
+        assert!(rare(6) > RARE_MAX && rare(1) < RARE_MAX, "{} {}", rare(6), rare(1));
+        assert!(Noise { rare: rare(6), ..Noise::default() }.is_busy());
     }
 
     #[test]

@@ -24,9 +24,11 @@ use spare::Spare;
 
 const SCATTER: &str = "scatter";
 const AGAIN: &str = "more of it";
+const IN_PLACE: &str = "in place";
 const ORDER: &str = "order";
 const TRIM: &str = "trim";
 const REST: &str = "rest";
+const REST_AGAIN: &str = "another rest";
 
 /// Places are overwritten in units that no map of pages has to complete.
 const BLOCK: u32 = 16 << 10;
@@ -38,6 +40,8 @@ const WINDOWS: u64 = 16;
 const SETTLING: Nanos = Nanos::from_secs(120);
 const FORGETTING: Nanos = Nanos::from_secs(60);
 const TRIM_BLOCK: u32 = 16 << 20;
+/// What is overwritten again and again is this share of what the part of the map that is at hand covers, at most.
+const MAPPED: f64 = 0.6;
 
 /// Overwrites a full drive.
 pub(super) struct Overwriting;
@@ -51,12 +55,11 @@ impl Probe for Overwriting {
         if obstacle(scene).is_some() || scene.own.iter().any(|segment| segment.errors() > 0) {
             return None;
         }
-        let last = [scatter as fn(&Scene<'_>) -> Option<Workload>, rests];
-        // An empty drive takes writes into its cache, whose blocks hold less.
-        let empties = forgets(scene) && fill::drop_of(scene).is_none();
-        let steps: Vec<fn(&Scene<'_>) -> Option<Workload>> = match empties {
-            true => [&last[..], &[emptied, in_order]].concat(),
-            false => [&[in_order as fn(&Scene<'_>) -> Option<Workload>], &last[..]].concat(),
+        type Ask = fn(&Scene<'_>) -> Option<Workload>;
+        // A drive that can not be emptied shows whole blocks being erased only as long as nothing is scattered over them.
+        let steps: &[Ask] = match forgets(scene) {
+            true => &[settle, scatter, rests, in_place, emptied, in_order],
+            false => &[settle, in_place, settle_again, scatter, rests],
         };
         steps.iter().find_map(|step| step(scene))
     }
@@ -122,15 +125,20 @@ fn scattered(scene: &Scene<'_>, name: String) -> Option<Workload> {
 
 /// Lets a cache be emptied.
 fn settle(scene: &Scene<'_>) -> Option<Workload> {
-    let wanted = fill::drop_of(scene).is_some() && scene.ran(REST).is_none();
-    wanted.then(|| Workload { name: REST.into(), ..Workload::rest(SETTLING) })
+    settled_by(scene, REST)
+}
+
+fn settle_again(scene: &Scene<'_>) -> Option<Workload> {
+    settled_by(scene, REST_AGAIN)
+}
+
+fn settled_by(scene: &Scene<'_>, rest: &str) -> Option<Workload> {
+    let wanted = fill::drop_of(scene).is_some() && scene.ran(rest).is_none();
+    wanted.then(|| Workload { name: rest.into(), ..Workload::rest(SETTLING) })
 }
 
 /// Overwrites scattered places until it has to collect.
 fn scatter(scene: &Scene<'_>) -> Option<Workload> {
-    if let Some(rest) = settle(scene) {
-        return Some(rest);
-    }
     let enough = Spare::of(scene).is_settled() || ran_in_all(scene, SCATTER) > scene.span / 2;
     (!enough).then(|| scattered(scene, format!("{SCATTER} {}", counted(scene, SCATTER) + 1))).flatten()
 }
@@ -144,8 +152,28 @@ fn rests(scene: &Scene<'_>) -> Option<Workload> {
     Idle::of(&scene.own).next(0..scene.span, None, || scattered(scene, AGAIN.into()))
 }
 
-/// Empties it again.
+/// Overwrites the same addresses in order again and again: few enough that the map of all of them is at hand, and all blocks that they lay in
+/// are free of anything else when their turn comes. What went into a cache stays there, beyond reach, so that the cache is not used again.
+fn in_place(scene: &Scene<'_>) -> Option<Workload> {
+    let most = if forgets(scene) { scene.span / 10 } else { scene.span / 2 };
+    if scene.ran(TRIM).is_some() || ran_in_all(scene, IN_PLACE) >= most {
+        return None;
+    }
+    let length = order_length(scene);
+    let cached = Order::cached(scene);
+    let start = cached as u64 * length;
+    let mapped = scene.known.number(Key::MapCacheBytes).map_or(length, |bytes| (MAPPED * bytes) as u64);
+    let is_cached = cached == counted(scene, IN_PLACE) && fill::drop_of(scene).is_some();
+    let window = if is_cached { length } else { mapped.min(length).next_multiple_of(BLOCK.into()) };
+    let place = Place::Forward(Region::bytes(start..start + window));
+    (start + length <= scene.span).then(|| ordered(scene, IN_PLACE, place, length)).flatten()
+}
+
+/// Empties it again where overwriting in place has not shown enough.
 fn emptied(scene: &Scene<'_>) -> Option<Workload> {
+    if !forgets(scene) || Order::of(scene).is_settled() {
+        return None;
+    }
     let forgotten = "rest of trim";
     if scene.ran(TRIM).is_none() {
         let place = Place::Forward(Region::bytes(0..scene.span));
@@ -158,20 +186,28 @@ fn emptied(scene: &Scene<'_>) -> Option<Workload> {
         .then(|| Workload { name: forgotten.into(), ..Workload::rest(FORGETTING) })
 }
 
-/// Overwrites in order until pauses come at equal distances.
+/// Overwrites an empty drive in order until pauses come at equal distances.
 fn in_order(scene: &Scene<'_>) -> Option<Workload> {
-    if let Some(rest) = settle(scene) {
-        return Some(rest);
-    }
+    scene.ran(TRIM)?;
     let at = ran_in_all(scene, ORDER);
-    let most = if forgets(scene) { scene.span / 3 } else { scene.span / 2 };
-    let length = (scene.span / 32).min(1 << 30).next_multiple_of(BLOCK.into());
-    if Order::of(scene).is_settled() || at + length > most || !scene.may_write(length) {
+    let length = order_length(scene);
+    let place = Place::Forward(Region::bytes(at..at + length));
+    // What goes into a cache has no part in it.
+    let cached = fill::drop_of(scene).map_or(0, |cache| cache.bytes as u64);
+    (at + length <= cached + scene.span / 4).then(|| ordered(scene, ORDER, place, length)).flatten()
+}
+
+fn order_length(scene: &Scene<'_>) -> u64 {
+    (scene.span / 32).min(1 << 30).next_multiple_of(BLOCK.into())
+}
+
+/// A chunk of what is overwritten in order, unless that has been seen or is too much.
+fn ordered(scene: &Scene<'_>, name: &str, place: Place, length: u64) -> Option<Workload> {
+    if Order::of(scene).is_settled() || !scene.may_write(length) {
         return None;
     }
-    let place = Place::Forward(Region::bytes(at..at + length));
     let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
-    let name = format!("{ORDER} {}", counted(scene, ORDER) + 1);
+    let name = format!("{name} {}", counted(scene, name) + 1);
     let samples = (length / u64::from(BLOCK)) as u32;
     Some(Workload { samples, ..Workload::new(name, Until::bytes(length), vec![stream]) })
 }

@@ -9,6 +9,9 @@ use super::noise::Noise;
 /// Nothing is believed more than this where something else uses the drive.
 const CONFIDENCE_IN_NOISE: f64 = 0.85;
 
+/// A number within an interval that is wider than it is itself says nothing there.
+const WIDTH_MAX: f64 = 1.0;
+
 /// What can be asked of the inside of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -237,7 +240,8 @@ impl Property {
         }
     }
 
-    /// The same where something else uses the drive: believed less, and a number within twice the interval.
+    /// The same where something else uses the drive: believed less, and a number within twice the interval, or undecided where that
+    /// leaves nearly everything possible.
     #[must_use]
     pub(super) fn tempered(mut self, noise: Option<&Noise>) -> Self {
         if !noise.is_some_and(Noise::is_busy) || self.state == State::Undecided {
@@ -245,7 +249,11 @@ impl Property {
         }
         self.confidence = self.confidence.min(CONFIDENCE_IN_NOISE);
         if let State::Number { value, low, high } = self.state {
-            self.state = State::Number { value, low: (2.0 * low - value).max(0.0), high: 2.0 * high - value };
+            let (low, high) = ((2.0 * low - value).max(0.0), 2.0 * high - value);
+            self.state = match high - low > WIDTH_MAX * value {
+                true => State::Undecided,
+                false => State::Number { value, low, high },
+            };
         }
         self.caveat("something else used the drive while this was measured")
     }
@@ -324,10 +332,20 @@ mod tests {
     #[test]
     fn what_is_measured_beside_others_is_believed_less() {
         let page = || Property::number(Key::MapPageBytes, 4096.0, (4000.0, 4200.0), 0.97, "it shows");
-        let busy = Noise { spread: 0.5, outliers: 0.2, waited: 0.5, own: 0.01, upper: 0.01, usual_ns: 1e5 };
+        let busy = Noise {
+            spread: 0.5,
+            outliers: 0.2,
+            rare: 0.2,
+            waited: 0.5,
+            own: 0.01,
+            upper: 0.01,
+            usual_ns: 1e5,
+        };
         let tempered = page().tempered(Some(&busy));
         assert_eq!(tempered.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
         assert_eq!((tempered.confidence, tempered.caveats.len()), (CONFIDENCE_IN_NOISE, 1));
+        let vague = Property::number(Key::SlcSpeedAfterBytesPerS, 3e7, (2e7, 5e7), 0.95, "so it went on");
+        assert_eq!(vague.tempered(Some(&busy)).state, State::Undecided);
         assert_eq!(page().tempered(Some(&Noise::default())), page());
         assert_eq!(page().tempered(None), page());
         let undecided = Property::undecided(Key::Trim, "it does not show");

@@ -40,10 +40,12 @@ impl<'a> Scene<'a> {
         let Finding { mut properties, pictures, verdicts, noise } = finding;
         let spent: u64 = self.own.iter().map(|segment| written(segment)).sum();
         properties.iter_mut().for_each(|property| property.bytes_written = spent);
-        self.known.learn(properties);
         if let Some(noise) = noise {
             self.known.hear(noise);
         }
+        let noise = self.known.noise().copied();
+        let properties = properties.into_iter().map(|property| property.tempered(noise.as_ref()));
+        self.known.learn(properties.collect());
         (verdicts, pictures)
     }
 

@@ -82,10 +82,7 @@ impl Probe for TrimProbe {
         }
         let Some(before) = before(scene) else { return Finding::default() };
         let stages = stages(scene);
-        Finding::of(
-            judged(&before, &stages).tempered(scene.known.noise()),
-            Some(("trimmed_reads", picture(&before, &stages))),
-        )
+        Finding::of(judged(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
     }
 }
 

@@ -38,7 +38,7 @@ const NOTHING: f64 = 0.04;
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Cache {
     /// Bytes before the drop.
-    pub(super) bytes: f64,
+    pub(in super::super) bytes: f64,
     /// It lies within so many bytes of that.
     pub(super) error: f64,
     /// Nanoseconds a byte before and after it.

@@ -83,7 +83,7 @@ pub(super) fn find(scene: &Scene<'_>) -> Finding {
     let block = f64::from(last.workload.length_max());
     let same = bursts.iter().filter(|burst| f64::from(burst.workload.length_max()) == block);
     let taken: Vec<f64> = same.filter_map(|burst| taken(burst)).collect();
-    let property = judged(&taken, block, f64::from(page(scene))).tempered(scene.known.noise());
+    let property = judged(&taken, block, f64::from(page(scene)));
     let picture = picture(last, &property);
     Finding::of(property, Some(("write_buffer", picture)))
 }

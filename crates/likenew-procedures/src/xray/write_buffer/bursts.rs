@@ -152,7 +152,7 @@ pub(super) fn find(scene: &Scene<'_>) -> Finding {
         return Finding::default();
     }
     let estimates = estimates(&long, &scene.own[at + 1..]);
-    let property = judged(&long, &estimates).tempered(scene.known.noise());
+    let property = judged(&long, &estimates);
     let picture = picture(&long, &property);
     Finding::of(property, Some(("write_buffer", picture)))
 }

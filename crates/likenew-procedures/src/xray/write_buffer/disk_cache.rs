@@ -56,10 +56,7 @@ pub(super) fn find(scene: &Scene<'_>) -> Finding {
         (1..=BURSTS).filter_map(|burst| scene.ran(&format!("burst {burst}"))).collect();
     let taken: Vec<Option<u64>> = bursts.iter().filter_map(|burst| taken(&latencies(burst))).collect();
     let Some(last) = bursts.last().filter(|_| taken.len() == BURSTS) else { return Finding::default() };
-    Finding::of(
-        judged(&taken).tempered(scene.known.noise()),
-        Some(("write_buffer", picture(last, taken[BURSTS - 1]))),
-    )
+    Finding::of(judged(&taken), Some(("write_buffer", picture(last, taken[BURSTS - 1]))))
 }
 
 fn latencies(burst: &Segment) -> Vec<f64> {
