@@ -255,7 +255,9 @@ impl Medium for FileTable {
             return Ok(Seen::Unknown("the file system is not listed in /proc".to_owned()));
         };
         match look {
-            Look::TrimPath | Look::TrimClaims => Ok(trim::look_at(self.scratch.directory(), look)),
+            Look::Facts | Look::TrimPath | Look::TrimClaims => {
+                Ok(trim::look_at(self.scratch.directory(), look))
+            }
             Look::TrimReadBack(asked) => {
                 let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());
                 if needed > left {

@@ -16,6 +16,7 @@ const CHUNK: u64 = 1 << 20;
 /// Answers a look.
 pub(crate) fn look(drive: &mut SimDrive, look: &Look) -> Result<Seen, Fault> {
     Ok(match look {
+        Look::Facts => Seen::Unknown("facts are not collected of this kind of drive".to_owned()),
         Look::TrimPath => Seen::TrimPath(drive.trim_path().clone()),
         Look::TrimClaims => Seen::Unknown("a simulated drive has no page of claims".to_owned()),
         Look::TrimReadBack(_) | Look::Release { .. } if !drive.geometry().trims => {
