@@ -29,6 +29,7 @@ pub mod model;
 mod plain_contents;
 mod section;
 mod sim_drive;
+pub mod situations;
 mod snapshot;
 mod spec;
 mod stamps;

@@ -22,6 +22,8 @@ use crate::flash::translation_layer::TranslationLayer;
 use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
+use crate::situations;
+use crate::situations::restored::Restored;
 use crate::spec::Spec;
 use crate::stamps::stamp_keeper::StampKeeper;
 use crate::state::{self, Past, State};
@@ -41,21 +43,25 @@ pub(crate) fn drive(
     text: String,
     saved: Option<&[u8]>,
 ) -> Result<SimDrive, String> {
+    let own = model;
+    let model = &spec.in_situation(own);
     let faults = faults(spec, model);
     let (device, trims) = match &faults {
         None => {
-            let (inner, trims) = mechanism(spec, model, saved)?;
+            let (inner, trims) = met_mechanism(spec, model, saved)?;
             (with_stamps(inner, spec.data, trims), trims)
         }
         Some(faults) => {
             let books = saved.map(Faulty::unpack).transpose()?;
-            let (inner, trims) = mechanism(spec, model, books.as_ref().map(|saved| saved.inner.as_slice()))?;
+            let (inner, trims) =
+                met_mechanism(spec, model, books.as_ref().map(|saved| saved.inner.as_slice()))?;
             let inner = with_neighbour(inner, faults, model);
             let inner = with_stamps(inner, spec.data, trims);
             let device: Box<dyn Device> = Box::new(Faulty::new(faults.clone(), inner, books.as_ref()));
             (device, trims)
         }
     };
+    let device = situations::above(&model.situations, device, model.capacity_bytes);
     let identity = Identity {
         name: spec.text.clone(),
         kind: Kind::Simulated,
@@ -144,6 +150,19 @@ fn with_stamps(mechanism: Box<dyn Device>, keeps_data: bool, trims: bool) -> Box
         return mechanism;
     }
     Box::new(StampKeeper::new(mechanism, trims))
+}
+
+/// The mechanism and what lies right around it.
+fn met_mechanism(
+    spec: &Spec,
+    model: &Model,
+    saved: Option<&[u8]>,
+) -> Result<(Box<dyn Device>, bool), String> {
+    let is_restored = model.situations.restored == Some(true);
+    let restored = saved.filter(|_| is_restored).map(Restored::unpack).transpose()?;
+    let saved = restored.as_ref().map_or(saved, |restored| Some(&restored.inner));
+    let (inner, trims) = mechanism(spec, model, saved)?;
+    Ok((situations::below(&model.situations, inner, restored.as_ref()), trims))
 }
 
 /// The mechanism without its faults, and whether TRIM does anything.

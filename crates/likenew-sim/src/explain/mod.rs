@@ -27,7 +27,8 @@ struct Parts {
 }
 
 /// Explains the drive that a spec asks for.
-pub(crate) fn explain(spec: &Spec, model: &Model) -> Explanation {
+pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
+    let model = &spec.in_situation(own);
     let mut parts = match &model.mechanism {
         Mechanism::Flash(flash) => flash::explain(flash, facts::flash_state(spec, flash), spec),
         Mechanism::Disk(disk) => {
@@ -39,6 +40,12 @@ pub(crate) fn explain(spec: &Spec, model: &Model) -> Explanation {
         let facts = faults.describe().into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
         let says = "What is wrong with this drive, whatever it is made of.";
         parts.layers.insert(0, LayerBox::new("faults", says, facts.collect()));
+    }
+    let met = model.situations.describe();
+    if !met.is_empty() {
+        let facts = met.into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
+        let says = "What the drive meets, above it and around it.";
+        parts.layers.insert(0, LayerBox::new("situations", says, facts.collect()));
     }
     let limit = |of: &str| parts.ceilings.iter().find(|ceiling| ceiling.of == of).map(Ceiling::limit);
     for (name, of) in
@@ -65,7 +72,7 @@ pub(crate) fn explain(spec: &Spec, model: &Model) -> Explanation {
         layers: parts.layers,
         ceilings: parts.ceilings,
         times: parts.times,
-        inside: inside::explain(spec, model),
+        inside: inside::explain(spec, own),
         parameters_assumed: model.sources.iter().filter(|sourced| sourced.is_assumed()).count(),
         sources: model.sources.clone(),
     }

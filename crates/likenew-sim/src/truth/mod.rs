@@ -111,6 +111,7 @@ impl Truth {
 
     /// What is inside the drive that a spec asks for.
     pub fn of(spec: &Spec, model: &Model) -> Self {
+        let model = &spec.in_situation(model);
         match &model.mechanism {
             Mechanism::Flash(flash) => flash::truth(spec, flash, model.faults.as_ref()),
             Mechanism::Disk(disk) => of_disk(spec, disk),
