@@ -4,6 +4,7 @@ use likenew_core::drive::{Identity, Kind};
 use likenew_core::trim::{Layer as TrimLayer, TrimPath};
 use likenew_core::units::Nanos;
 
+use crate::announced::Standing;
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
@@ -78,7 +79,8 @@ pub(crate) fn drive(
     let host = spec.memory.map_or(host, |bytes| host.with_bytes(bytes));
     let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
-    Ok(SimDrive::new(identity, trim_path, carries_data, device, host, origin))
+    let standing = spec.facts.then(|| Standing::new(spec, own, model, &trim_path));
+    Ok(SimDrive::new(identity, trim_path, standing, carries_data, device, host, origin))
 }
 
 /// What is wrong with the drive that a spec asks for: what its file says, and what the spec says instead.
@@ -139,7 +141,11 @@ fn trim_path(model: &Model, trims: bool) -> TrimPath {
     });
     let says = if trims { "it announces TRIM" } else { "it announces no TRIM" };
     let kind = if matches!(model.mechanism, Mechanism::Volume(_)) { "volume" } else { "drive" };
-    let layers = between.into_iter().chain([layer(kind, trims, says)]).collect();
+    let crypt = model.situations.crypt.map(|_| TrimLayer {
+        name: "dm-0".to_owned(),
+        ..layer("dm-crypt", true, "its table has allow_discards")
+    });
+    let layers = crypt.into_iter().chain(between).chain([layer(kind, trims, says)]).collect();
     let rotates = Some(matches!(model.mechanism, Mechanism::Disk(_)));
     TrimPath { layers, at_once: None, rotates, medium_bytes: Some(model.capacity_bytes) }
 }

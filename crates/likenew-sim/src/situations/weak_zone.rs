@@ -38,7 +38,7 @@ mod tests {
         let faults = with_weak_zone(None, &disk, 100_000_000_000, 0.01);
         assert_eq!((faults.retry, faults.retries_max), (disk.platters.turn, 40));
         let [zone] = &faults.slow[..] else { panic!("one zone") };
-        assert_eq!((zone.start, zone.end - zone.start), (40_000_000_000, 999_999_488));
+        assert_eq!((zone.start, zone.end - zone.start), (40_000_000_000, 1_000_000_000));
         assert!(with_weak_zone(Some(faults), &disk, 1_000_000, 0.0).slow.len() == 2);
     }
 }

@@ -20,13 +20,15 @@ const SPARE_LOST: f64 = 0.75;
 /// What wear does to reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WornReads {
+    /// Share of the rated life that is used.
+    pub share: f64,
     /// Retries of a page on average.
     pub retries_mean: f64,
 }
 
 impl WornReads {
     fn of(share: f64) -> Self {
-        Self { retries_mean: RETRIES_AT_END * share * share }
+        Self { share, retries_mean: RETRIES_AT_END * share * share }
     }
 
     /// Retries of the row at a place: always the same number, the whole part of the mean or one more.
@@ -36,9 +38,9 @@ impl WornReads {
     }
 }
 
-/// What of the spare is left, of what there was, in percent.
+/// What of the spare is left, of what there was, in whole percent as drives give it.
 pub(crate) fn spare_percent(share: f64) -> f64 {
-    100.0 * (1.0 - SPARE_LOST * share.min(1.0))
+    (100.0 * (1.0 - SPARE_LOST * share.min(1.0))).round()
 }
 
 /// The drive after this share of its rated life.

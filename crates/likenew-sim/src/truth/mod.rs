@@ -1,8 +1,11 @@
 //! What whoever measures a simulated drive from outside should find inside: one value for each property of an X-ray, derived from
 //! the drive's parameters by what its layers do with them, never from a measurement.
 
+mod causes;
 mod flash;
 mod slc_cache;
+
+pub use causes::causes;
 
 use crate::disk::disk_parameters::DiskParameters;
 use crate::model::{Mechanism, Model};
