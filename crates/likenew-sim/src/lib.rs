@@ -45,5 +45,5 @@ pub use error::SimError;
 pub use host_link::LinkParameters;
 pub use section::Sourced;
 pub use sim_drive::SimDrive;
-pub use spec::{Named, Spec};
+pub use spec::{Named, Spec, settings};
 pub use state::State;

@@ -65,6 +65,12 @@ pub enum Named {
 
 const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
 
+/// All settings of a target, each with an example, for people.
+pub fn settings() -> String {
+    let situations = Situations::expected();
+    format!("{QUERY_EXPECTED}, {situations} and facts=off (the system tells nothing of it)")
+}
+
 impl Spec {
     /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
     ///
@@ -165,10 +171,7 @@ impl Spec {
             ("facts", "off") => self.facts = false,
             _ => {
                 self.situations.set(key, value).unwrap_or_else(|| {
-                    let situations = Situations::expected();
-                    Err(format!(
-                        "\"{setting}\" is no setting of it: there are {QUERY_EXPECTED}, {situations} and facts=off (the system tells nothing of it), joined by &"
-                    ))
+                    Err(format!("\"{setting}\" is no setting of it: there are {}, joined by &", settings()))
                 })?;
             }
         }

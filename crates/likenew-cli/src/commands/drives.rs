@@ -48,6 +48,7 @@ fn text(all: &All) -> String {
     let mut text = String::from(
         "Simulated drives (add ?state=used for one that has been used; likenew sim show NAME explains one):\n",
     );
+    text += &format!("  What follows the ?, joined by &: {}\n", likenew_sim::settings());
     for kind in KINDS {
         text += &format!("  {}\n", title(kind));
         for drive in all.simulated.iter().filter(|drive| drive.kind == kind) {

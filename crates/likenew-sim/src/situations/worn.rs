@@ -22,19 +22,18 @@ const SPARE_LOST: f64 = 0.75;
 pub struct WornReads {
     /// Share of the rated life that is used.
     pub share: f64,
-    /// Retries of a page on average.
-    pub retries_mean: f64,
 }
 
 impl WornReads {
-    fn of(share: f64) -> Self {
-        Self { share, retries_mean: RETRIES_AT_END * share * share }
+    /// Retries of a row on average.
+    pub fn retries_mean(&self) -> f64 {
+        RETRIES_AT_END * self.share * self.share
     }
 
     /// Retries of the row at a place: always the same number, the whole part of the mean or one more.
     pub(crate) fn retries(&self, place: &Place) -> u32 {
         let draw = (place.row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / f64::from(1 << 24);
-        (self.retries_mean + draw) as u32
+        (self.retries_mean() + draw) as u32
     }
 }
 
@@ -50,7 +49,7 @@ pub(crate) fn worn(mut flash: FlashModel, share: f64) -> FlashModel {
     nand.native.program = longer(nand.native.program, PROGRAM_GROWTH);
     nand.slc.program = longer(nand.slc.program, PROGRAM_GROWTH);
     nand.erase = longer(nand.erase, ERASE_GROWTH);
-    flash.parameters.worn = Some(WornReads::of(share));
+    flash.parameters.worn = Some(WornReads { share });
     lose_spare(&mut flash, share);
     flash
 }
@@ -94,8 +93,8 @@ mod tests {
 
     #[test]
     fn a_page_always_takes_as_many_retries_and_all_of_them_the_mean() {
-        let reads = WornReads::of(0.75);
-        assert_eq!(reads.retries_mean, 2.25);
+        let reads = WornReads { share: 0.75 };
+        assert_eq!(reads.retries_mean(), 2.25);
         let entry = crate::catalog().iter().find(|entry| entry.name == "tiny-flash").unwrap();
         let Mechanism::Flash(new) = entry.model.mechanism else { panic!("it is flash") };
         let Layer::Page(page) = new.layer else { panic!("it maps pages") };
