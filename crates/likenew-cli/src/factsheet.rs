@@ -31,18 +31,28 @@ impl fmt::Display for Factsheet<'_> {
             writeln!(f, "{}", verdict.claim)?;
             self.items(f, "  • ", &verdict.because)?;
         }
-        // What is worth a look says whose it is in its table.
-        let known: Vec<&FactRow> = rows.iter().filter(|row| row.unknown.is_none()).collect();
-        for group in known.chunk_by(|a, b| (&a.section, &a.subject) == (&b.section, &b.subject)) {
-            self.group(f, group)?;
+        let mut groups: Vec<Vec<&FactRow>> = Vec::new();
+        for row in rows.iter().filter(|row| row.unknown.is_none()) {
+            let is_of = |group: &&mut Vec<&FactRow>| {
+                (&group[0].section, &group[0].subject) == (&row.section, &row.subject)
+            };
+            match groups.iter_mut().find(is_of) {
+                Some(group) => group.push(row),
+                None => groups.push(vec![row]),
+            }
         }
+        groups.iter().try_for_each(|group| self.group(f, group))?;
         self.unknown(f, &rows)
     }
 }
 
 impl Factsheet<'_> {
     fn group(&self, f: &mut fmt::Formatter<'_>, group: &[&FactRow]) -> fmt::Result {
-        let (section, subject) = (group[0].section.replace('_', " "), &group[0].subject);
+        let section = match &*group[0].section {
+            "drives" => "activity".to_owned(),
+            section => section.replace('_', " "),
+        };
+        let subject = &group[0].subject;
         writeln!(f)?;
         match (subject.is_empty(), self.what(&group[0].section, subject)) {
             (true, _) => writeln!(f, "{section}")?,
@@ -172,6 +182,7 @@ fn words(row: &FactRow) -> String {
         .iter()
         .find_map(|end| Some((row.fact.strip_suffix(end)?, *end)))
         .unwrap_or((&row.fact, ""));
+    let name = if name == "bytes_per_s" { "carries" } else { name };
     let name = UNITS.iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
     let end = match end {
         "_max" => " at most",

@@ -1,8 +1,10 @@
 //! What `likenew facts` takes.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
-use super::{Keep, Output};
+use super::Output;
 
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
@@ -20,6 +22,10 @@ pub(crate) struct Facts {
     pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) output: Output,
-    #[command(flatten)]
-    pub(crate) keep: Keep,
+    /// Where run folders are kept [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+    /// Keep no run folder
+    #[arg(long, conflicts_with = "archive")]
+    pub(crate) no_archive: bool,
 }

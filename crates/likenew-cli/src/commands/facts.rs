@@ -15,7 +15,7 @@ use likenew_run::conduct::conduct;
 use likenew_sim::Spec;
 
 use crate::aim::read_file;
-use crate::arguments::{Facts, Keep};
+use crate::arguments::Facts;
 use crate::exit::{Exit, Failure};
 use crate::factsheet::Factsheet;
 use crate::follow::Follow;
@@ -36,7 +36,7 @@ pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let instrument = instrument(&evidence);
-    let mut archive = archive(&evidence, &instrument, &command.keep);
+    let mut archive = archive(&evidence, &instrument, &command);
     let mut follow = Follow {
         progress: Progress::new(),
         archive: archive.as_mut(),
@@ -84,13 +84,13 @@ fn instrument(evidence: &Evidence) -> Instrument {
 }
 
 /// Who may not write an archive can know facts all the same.
-fn archive(evidence: &Evidence, instrument: &Instrument, keep: &Keep) -> Option<Run> {
-    if keep.no_archive {
+fn archive(evidence: &Evidence, instrument: &Instrument, command: &Facts) -> Option<Run> {
+    if command.no_archive {
         return None;
     }
     let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
     let machine = Machine::new(likenew_real::clock::wall_date(), identity, geometry, instrument.clone());
-    let root = match archive_root(keep.archive.as_deref()) {
+    let root = match archive_root(command.archive.as_deref()) {
         Ok(root) => root,
         Err(failure) => {
             anstream::eprintln!("The run is not kept: {}", failure.message());

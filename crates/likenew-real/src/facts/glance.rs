@@ -10,15 +10,19 @@ use likenew_core::target::{Clock, Geometry};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, statvfs};
 
 use super::{all_drives, look_at};
+use crate::clock::Monotonic;
 use crate::fault::not_possible;
 use crate::identify::{About, resolve};
 use crate::mounts::DeviceNumber;
+use crate::nop;
 
 /// What is looked at.
 pub struct Glance {
     /// Opened as a path alone, which takes no right to read it; nothing for all drives of the machine.
     at: Option<(OwnedFd, PathBuf, Kind)>,
     identity: Identity,
+    geometry: Geometry,
+    clock: Monotonic,
 }
 
 impl Glance {
@@ -50,13 +54,28 @@ impl Glance {
             _ => device_bytes(number),
         };
         let identity = identity(path.display().to_string(), kind, capacity_bytes, about);
-        Ok(Self { at: Some((fd, path.to_owned(), kind)), identity })
+        Ok(Self::new(Some((fd, path.to_owned(), kind)), identity))
     }
 
     /// At every drive of this machine.
     pub fn at_all() -> Self {
         let name = "all drives of this machine".to_owned();
-        Self { at: None, identity: identity(name, Kind::Device, 0, About::default()) }
+        let identity = identity(name, Kind::Device, 0, About::default());
+        Self::new(None, identity)
+    }
+
+    fn new(at: Option<(OwnedFd, PathBuf, Kind)>, identity: Identity) -> Self {
+        let geometry = Geometry {
+            // There is nothing to do I/O to: no workload fits this.
+            capacity: 0,
+            block: identity.block_bytes,
+            boundary: None,
+            writable: false,
+            trims: false,
+            carries_data: true,
+            clock: Clock::Wall,
+        };
+        Self { at, identity, geometry, clock: Monotonic::start() }
     }
 }
 
@@ -86,23 +105,16 @@ impl Drive for Glance {
     }
 
     fn geometry(&self) -> Geometry {
-        Geometry {
-            capacity: self.identity.capacity_bytes,
-            block: self.identity.block_bytes,
-            boundary: None,
-            writable: false,
-            trims: false,
-            carries_data: true,
-            clock: Clock::Wall,
-        }
+        self.geometry.clone()
     }
 
     fn lanes_max(&self) -> u32 {
         1
     }
 
-    fn lanes<'a>(&'a mut self, _need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
-        Err(Fault::Unsuitable(format!("{} was opened to be looked at, and not for I/O", self.identity.name)))
+    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+        // A lane tells the time. It holds nothing that an I/O could be for.
+        Ok(nop::lanes(&self.geometry, self.clock, need))
     }
 
     fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
@@ -128,7 +140,8 @@ mod tests {
         assert!(facts.file_system.is_some() && facts.files.is_some());
         assert!(!facts.rows().is_empty());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert!(glance.lanes(&Need { lanes: 1, depth: 1, length_max: 512 }).is_err());
+        let need = Need { lanes: 1, depth: 1, length_max: 512 };
+        assert_eq!(glance.lanes(&need).unwrap()[0].geometry().capacity, 0, "no I/O fits");
         assert!(matches!(glance.look(&Look::TrimPath).unwrap(), Seen::Unknown(_)));
         assert!(Glance::at(Path::new("/dev/null")).is_err() && Glance::at(Path::new("/nowhere")).is_err());
     }

@@ -112,6 +112,10 @@ fn write(root: &Path, path: &str, bytes: &[u8]) {
 
 fn link(path: &Path, target: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // Two disks at one controller both name its driver.
+    if fs::read_link(path).is_ok_and(|there| there == target) {
+        return;
+    }
     symlink(target, path).unwrap();
 }
 
@@ -218,7 +222,7 @@ fn a_healthy_laptop_runs_its_drive_at_four_lanes() {
     keep("nvme-laptop", &facts);
     let [drive] = &facts.drives[..] else { panic!("one drive") };
     assert_eq!((drive.kind, drive.link.ceiling_bytes_per_s.get()), (DriveKind::Nvme, Some(7_876_923_076)));
-    assert_eq!(drive.link.ceiling_bytes_per_s, drive.link.possible_bytes_per_s);
+    assert_eq!(drive.link.ceiling_bytes_per_s.get(), drive.link.possible_bytes_per_s.get());
     assert_eq!((drive.health.failing.get(), drive.health.temperature_c.get()), (Some(false), Some(41.85)));
     assert_eq!(drive.counts.power_on_hours.get(), Some(1203));
     let trimming = &facts.file_system.as_ref().unwrap().trimming;
