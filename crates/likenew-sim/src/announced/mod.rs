@@ -43,7 +43,7 @@ impl Standing {
     pub(crate) fn new(spec: &Spec, own: &Model, model: &Model, trim_path: &TrimPath) -> Self {
         let facts = Facts {
             machine: machine(model),
-            stack: stack::layers(own, model, trim_path),
+            stack: stack::layers(spec, own, model, trim_path),
             file_system: Some(file_system(spec, model)),
             drives: vec![drive::drive(own, model, trim_path)],
             files: Some(files(model)),

@@ -4,8 +4,10 @@ use likenew_core::facts::{Fact, Layer, LayerKind};
 use likenew_core::trim::{self, TrimPath};
 
 use super::{DRIVE, ORIGIN, SILENT, known};
+use crate::make;
 use crate::model::{Mechanism, Model};
 use crate::situations::link_standard::Bus;
+use crate::spec::Spec;
 
 /// Where a partition begins that is not shifted: usual since Advanced Format.
 const PARTITION_BYTES: u64 = 1 << 20;
@@ -13,8 +15,8 @@ const PARTITION_BYTES: u64 = 1 << 20;
 const DISCARD_BYTES_MAX: u64 = 2 << 30;
 
 /// From the top.
-pub(super) fn layers(own: &Model, model: &Model, trim_path: &TrimPath) -> Vec<Layer> {
-    let below = bottom_up(own, model, trim_path);
+pub(super) fn layers(spec: &Spec, own: &Model, model: &Model, trim_path: &TrimPath) -> Vec<Layer> {
+    let below = bottom_up(spec, own, model, trim_path);
     let mut layers: Vec<Layer> = Vec::new();
     for layer in below {
         let on = layers.last().map(|below| below.name.clone());
@@ -27,12 +29,12 @@ pub(super) fn layers(own: &Model, model: &Model, trim_path: &TrimPath) -> Vec<La
     layers
 }
 
-fn bottom_up(own: &Model, model: &Model, trim_path: &TrimPath) -> Vec<Layer> {
+fn bottom_up(spec: &Spec, own: &Model, model: &Model, trim_path: &TrimPath) -> Vec<Layer> {
     let announced = trim_path.layers.iter().rev().filter(|layer| layer.kind != "dm-crypt");
     let mut layers: Vec<Layer> = announced
         .enumerate()
         .map(|(at, announced)| match at {
-            0 => bottom(own, model, announced),
+            0 => bottom(spec, own, model, announced),
             _ => between(model, announced),
         })
         .collect();
@@ -83,11 +85,11 @@ fn between(model: &Model, announced: &trim::Layer) -> Layer {
 }
 
 /// The drive as a device of the kernel.
-fn bottom(own: &Model, model: &Model, announced: &trim::Layer) -> Layer {
+fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &trim::Layer) -> Layer {
     let bus = model.situations.link.or(own.link_standard).map(|link| link.bus);
     let (kind, write_cache, rotates) = match &model.mechanism {
         Mechanism::Volume(_) => (LayerKind::VirtualDisk, false, false),
-        Mechanism::Disk(disk) => (LayerKind::Disk, disk.write_cache_bytes > 0, true),
+        Mechanism::Disk(disk) => (LayerKind::Disk, make::with_cache(spec, *disk).write_cache_bytes > 0, true),
         Mechanism::Flash(flash) => (LayerKind::Disk, !flash.parameters.power_loss_protection, false),
     };
     let takes = announced.passes.unwrap_or(false);
