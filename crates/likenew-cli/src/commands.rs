@@ -7,6 +7,7 @@ pub(crate) mod cache;
 pub(crate) mod data;
 pub(crate) mod drives;
 pub(crate) mod endure;
+pub(crate) mod facts;
 pub(crate) mod fill;
 pub(crate) mod import;
 pub(crate) mod judge;

@@ -9,6 +9,7 @@ pub mod busy;
 pub mod counters;
 pub mod damage;
 pub mod drive;
+pub mod facts;
 pub mod fault;
 pub mod instrument;
 pub mod io;

@@ -6,13 +6,19 @@
 use serde::{Deserialize, Serialize};
 
 use crate::drive::Accounting;
+use crate::facts::Facts;
 use crate::trim::{Claims, ReadBack, ReadBackSeen, Sent, TrimPath};
 use crate::units::Nanos;
+
+/// How long [`Look::Facts`] watches what others do to the drive.
+pub const FACTS_WAIT: Nanos = Nanos::from_millis(200);
 
 /// What is to be found out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Look {
+    /// What the system and the drive say of the whole way from the folder to the medium.
+    Facts,
     /// Which layers lie between the addresses and the medium, and which of them let TRIM pass.
     TrimPath,
     /// What the drive itself says it does with TRIM.
@@ -34,6 +40,7 @@ impl Look {
     /// What a progress bar calls it.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Facts => "collecting facts",
             Self::TrimPath => "looking at the layers",
             Self::TrimClaims => "asking the drive",
             Self::TrimReadBack(_) => "reading back what was given up",
@@ -50,7 +57,7 @@ impl Look {
     pub fn bytes_written(&self) -> u64 {
         match self {
             Self::TrimReadBack(read_back) => read_back.bytes_written(),
-            Self::TrimPath | Self::TrimClaims | Self::Release { .. } => 0,
+            Self::Facts | Self::TrimPath | Self::TrimClaims | Self::Release { .. } => 0,
         }
     }
 
@@ -59,6 +66,7 @@ impl Look {
         match self {
             Self::TrimReadBack(read_back) => read_back.wait,
             Self::Release { wait, .. } => *wait,
+            Self::Facts => FACTS_WAIT,
             Self::TrimPath | Self::TrimClaims => Nanos::ZERO,
         }
     }
@@ -70,6 +78,8 @@ impl Look {
 pub enum Seen {
     /// Nothing, and why: a sentence without a full stop that says what would help, where something would.
     Unknown(String),
+    /// Of [`Look::Facts`].
+    Facts(Box<Facts>),
     /// Of [`Look::TrimPath`].
     TrimPath(TrimPath),
     /// Of [`Look::TrimClaims`].

@@ -1,5 +1,6 @@
 //! The contract between a simulated drive's lane and the mechanism behind it.
 
+use likenew_core::counters::Counters;
 use likenew_core::drive::{Accounting, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
@@ -39,6 +40,11 @@ pub(crate) trait Device: Send {
         Health::default()
     }
 
+    /// What it counts of itself until now.
+    fn self_counts(&self, _now: Nanos) -> SelfCounts {
+        SelfCounts::default()
+    }
+
     /// Lets everything that was written reach the medium, and says when it has. Nothing is in flight.
     fn come_to_rest(&mut self, now: Nanos) -> Nanos;
 
@@ -47,6 +53,19 @@ pub(crate) trait Device: Send {
 
     /// Its books: work since it was opened, and free blocks as of now.
     fn accounting(&self) -> Accounting;
+}
+
+/// What a drive counts of itself since it was opened, as far as it counts such a thing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SelfCounts {
+    /// Times that it began to slow itself down against heat, and for how long it did in sum.
+    pub(crate) throttled: Option<(u64, Nanos)>,
+    /// What others than the host have done to it.
+    pub(crate) others: Counters,
+    /// How long a volume held back I/Os since there were too many of them, and since they were too long.
+    pub(crate) exceeded: Option<(Nanos, Nanos)>,
+    /// Reads that ended in the medium's error.
+    pub(crate) media_errors: u64,
 }
 
 /// EIO, the medium's error.

@@ -11,6 +11,7 @@
 //! This room never reads a clock or the system, opens no file, and knows no statistics. A drive holds the bytes that are
 //! written to it only when it is asked to, but for stamped sectors, which it always reads back. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
 
+mod announced;
 mod catalog;
 mod device;
 pub mod disk;
@@ -29,6 +30,7 @@ pub mod model;
 mod plain_contents;
 mod section;
 mod sim_drive;
+pub mod situations;
 mod snapshot;
 mod spec;
 mod stamps;
@@ -43,5 +45,5 @@ pub use error::SimError;
 pub use host_link::LinkParameters;
 pub use section::Sourced;
 pub use sim_drive::SimDrive;
-pub use spec::{Named, Spec};
+pub use spec::{Named, Spec, settings};
 pub use state::State;

@@ -41,13 +41,22 @@ pub(crate) struct Thermal {
     at: Nanos,
     joules: f64,
     throttling: bool,
+    /// How often it began to slow down, and for how long it did in sum.
+    throttled: (u64, Nanos),
 }
 
 impl Thermal {
     /// A drive that has done nothing for long.
     pub(crate) fn new(parameters: ThermalParameters) -> Self {
         let temperature_c = parameters.ambient_c + parameters.idle_w * parameters.resistance_k_per_w;
-        Self { parameters, temperature_c, at: Nanos::ZERO, joules: 0.0, throttling: false }
+        Self {
+            parameters,
+            temperature_c,
+            at: Nanos::ZERO,
+            joules: 0.0,
+            throttling: false,
+            throttled: (0, Nanos::ZERO),
+        }
     }
 
     /// The host has read so many bytes.
@@ -75,14 +84,23 @@ impl Thermal {
         self.temperature_c = settled_c + (self.temperature_c - settled_c) * decay;
         (self.at, self.joules) = (now, 0.0);
         let before = self.throttling;
+        if before {
+            self.throttled.1 += span;
+        }
         let limit_c = if before { self.parameters.resume_c } else { self.parameters.throttle_c };
         self.throttling = self.temperature_c > limit_c;
+        self.throttled.0 += u64::from(self.throttling && !before);
         (self.throttling != before).then(|| self.throttling.then_some(self.parameters.throttled_bytes_per_s))
     }
 
     /// Temperature in °C.
     pub(crate) fn temperature_c(&self) -> f64 {
         self.temperature_c
+    }
+
+    /// How often it began to slow down, and for how long it did in sum, as far as was looked at.
+    pub(crate) fn throttled(&self) -> (u64, Nanos) {
+        self.throttled
     }
 
     /// Whether it slows down.

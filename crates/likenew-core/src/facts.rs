@@ -1,0 +1,142 @@
+//! What the system knows of a drive without any I/O being timed: the whole way from a folder to its medium, and what the medium
+//! says of itself.
+//!
+//! Every leaf is a [`Fact`]: a value with its origin, or the reason why it is not known and what would help. Readers of an older or
+//! newer form of this leave out what they do not know. Nothing here judges: what a fact means for speed is said elsewhere.
+
+pub mod card;
+pub mod cloud;
+pub mod counts;
+pub mod database;
+pub mod drive;
+pub mod fact;
+pub mod file_system;
+pub mod files;
+pub mod health;
+pub mod host_memory;
+pub mod identity;
+pub mod layer;
+pub mod link;
+pub mod log;
+pub mod machine;
+pub mod power;
+pub mod rows;
+pub mod since;
+pub mod space;
+
+use serde::{Deserialize, Serialize};
+
+pub use card::Card;
+pub use cloud::Cloud;
+pub use counts::Counts;
+pub use database::Database;
+pub use drive::{Drive, DriveKind};
+pub use fact::Fact;
+pub use file_system::{FileSystem, Trimming};
+pub use files::Files;
+pub use health::{Attribute, Health};
+pub use host_memory::HostMemory;
+pub use identity::{Identity, Serial};
+pub use layer::{Layer, LayerKind};
+pub use link::{Hop, Link};
+pub use log::{Log, LogKind, LogLine};
+pub use machine::Machine;
+pub use power::Power;
+pub use rows::FactRow;
+pub use since::{DriveSince, Since};
+pub use space::{Space, Zones};
+
+/// Everything that is known of a target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// The machine that was asked.
+    pub machine: Machine,
+    /// From the folder to the medium; below an array come its members, one after the other.
+    pub stack: Vec<Layer>,
+    /// What the folder or file lies in; absent for a block device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<FileSystem>,
+    /// What lies at the bottom of the stack: several drives below an array.
+    pub drives: Vec<Drive>,
+    /// A sample of the files in the folder, or the file itself; absent for a block device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Files>,
+}
+
+impl Facts {
+    /// The lowest layer that is known to let no TRIM pass. Those above pass on what it says.
+    pub fn trim_blocked_by(&self) -> Option<&Layer> {
+        self.stack.iter().rev().find(|layer| layer.takes_trim.value() == Some(&false))
+    }
+
+    /// The layers of this kind, from the top.
+    pub fn layers_of(&self, kind: LayerKind) -> impl Iterator<Item = &Layer> {
+        self.stack.iter().filter(move |layer| layer.kind == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        let layer = |name: &str, kind, takes: bool| Layer {
+            name: name.into(),
+            kind,
+            takes_trim: Fact::known(takes, "queue/discard_max_bytes"),
+            ..Layer::default()
+        };
+        Facts {
+            stack: vec![
+                layer("/", LayerKind::FileSystem, true),
+                layer("dm-0", LayerKind::Crypt, false),
+                layer("sda", LayerKind::Disk, true),
+            ],
+            drives: vec![Drive {
+                name: "sda".into(),
+                kind: DriveKind::Sata,
+                identity: Identity {
+                    model: Fact::known("X".to_owned(), "IDENTIFY"),
+                    serial: Fact::known(
+                        Serial { hash: "ab".into(), plain: Some("S3RIAL".into()) },
+                        "IDENTIFY",
+                    ),
+                    ..Identity::default()
+                },
+                ..Drive::default()
+            }],
+            ..Facts::default()
+        }
+    }
+
+    #[test]
+    fn what_is_stored_reads_back_without_the_serial_number() {
+        let mut facts = facts();
+        let text = serde_json::to_string(&facts).unwrap();
+        assert!(!text.contains("S3RIAL"), "{text}");
+        facts.drives[0].identity.serial = Fact::known(Serial { hash: "ab".into(), plain: None }, "IDENTIFY");
+        assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);
+    }
+
+    #[test]
+    fn other_versions_are_read_as_far_as_they_are_understood() {
+        let text = r#"{
+            "stack": [{"name": "sda", "kind": "quantum", "capacity_bytes": {"value": "many", "origin": "size"}, "colour": 7}],
+            "drives": [{"name": "sda", "kind": "warp", "link": {"new": {"value": 1, "origin": "x"}}}],
+            "weather": "fine"
+        }"#;
+        let facts: Facts = serde_json::from_str(text).unwrap();
+        assert_eq!((facts.stack[0].kind, facts.drives[0].kind), (LayerKind::Other, DriveKind::Other));
+        assert!(facts.stack[0].capacity_bytes.why().unwrap().contains("version"));
+        assert!(facts.stack[0].scheduler.is_unasked());
+        assert_eq!(serde_json::from_str::<Facts>("{}").unwrap(), Facts::default());
+    }
+
+    #[test]
+    fn the_lowest_layer_that_blocks_is_named() {
+        assert_eq!(facts().trim_blocked_by().unwrap().name, "dm-0");
+        assert_eq!(facts().layers_of(LayerKind::Disk).count(), 1);
+        assert!(Facts::default().trim_blocked_by().is_none());
+    }
+}

@@ -1,0 +1,35 @@
+//! What an SD card or an eMMC says of itself (Documentation/driver-api/mmc/mmc-dev-attrs.rst of the Linux sources).
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// The words of a card.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Card {
+    /// `SD` or `MMC`.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub kind: Fact<String>,
+    /// Product name.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub name: Fact<String>,
+    /// Number of the maker.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub maker: Fact<u32>,
+    /// Number of who the maker made it for.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub maker_for: Fact<u32>,
+    /// Month and year in which it was made.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub made: Fact<String>,
+    /// What it likes to be erased and written in: the allocation unit of an SD card.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub allocation_unit_bytes: Fact<u64>,
+    /// Whether it takes several commands at once.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub queues_commands: Fact<bool>,
+    /// How it is clocked: `sd high speed`, `mmc HS200` …
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub timing: Fact<String>,
+}

@@ -1,0 +1,17 @@
+//! What a volume of a cloud says of the limits that hold it back.
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// A volume of a cloud.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cloud {
+    /// Whose it is, and of what kind: `AWS EBS`, `AWS instance store`, `Google persistent disk` …
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub volume: Fact<String>,
+    /// I/Os that wait in the volume now.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub queue_length: Fact<u64>,
+}

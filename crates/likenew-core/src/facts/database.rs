@@ -1,0 +1,20 @@
+//! What smartmontools' database of drives says of a model, where it is installed.
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// The entry of a drive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Database {
+    /// The family of models that it belongs to; none where the database does not know it.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub family: Fact<Option<String>>,
+    /// What it warns of in this model and firmware; none where it warns of nothing.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub warning: Fact<Option<String>>,
+    /// Whether it calls the family shingled (SMR). That it does not says nothing.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub shingled: Fact<bool>,
+}

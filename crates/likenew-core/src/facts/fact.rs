@@ -1,0 +1,229 @@
+//! One fact: a value and where it comes from, or why it is not known.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}` or `{"unknown", "help", "origin"}`, and absent if nobody asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Fact<T> {
+    /// It does not apply to such a thing, or nobody asked.
+    #[default]
+    Unasked,
+    /// It was asked for and not found out.
+    Unknown {
+        /// The reason: a sentence without a full stop.
+        why: String,
+        /// What the owner could do to have it known, as an instruction without a full stop.
+        help: Option<String>,
+        /// Where it would have come from.
+        origin: String,
+    },
+    /// It is known.
+    Known {
+        /// What it is.
+        value: T,
+        /// Where it comes from: a path, a command to the drive, a system call.
+        origin: String,
+    },
+}
+
+impl<T> Fact<T> {
+    /// A value from there.
+    pub fn known(value: T, origin: impl Into<String>) -> Self {
+        Self::Known { value, origin: origin.into() }
+    }
+
+    /// Not known, for this reason.
+    pub fn unknown(why: impl Into<String>, origin: impl Into<String>) -> Self {
+        Self::Unknown { why: why.into(), help: None, origin: origin.into() }
+    }
+
+    /// A value if there is one, else why there is none.
+    pub fn of(value: Option<T>, why: &str, origin: impl Into<String>) -> Self {
+        match value {
+            Some(value) => Self::known(value, origin),
+            None => Self::unknown(why, origin),
+        }
+    }
+
+    /// Says what would help. Changes nothing but what is unknown.
+    #[must_use]
+    pub fn help(mut self, instruction: impl Into<String>) -> Self {
+        if let Self::Unknown { help, .. } = &mut self {
+            *help = Some(instruction.into());
+        }
+        self
+    }
+
+    /// The value, if it is known.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Self::Known { value, .. } => Some(value),
+            Self::Unasked | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// A copy of the value, if it is known.
+    pub fn get(&self) -> Option<T>
+    where
+        T: Copy,
+    {
+        self.value().copied()
+    }
+
+    /// Where it comes from, or would have.
+    pub fn origin(&self) -> Option<&str> {
+        match self {
+            Self::Unasked => None,
+            Self::Unknown { origin, .. } | Self::Known { origin, .. } => Some(origin),
+        }
+    }
+
+    /// Why it is not known, if it was asked for.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Unknown { why, .. } => Some(why),
+            Self::Unasked | Self::Known { .. } => None,
+        }
+    }
+
+    /// Whether nobody asked.
+    pub fn is_unasked(&self) -> bool {
+        matches!(self, Self::Unasked)
+    }
+
+    /// The same fact in other words.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
+        match self {
+            Self::Unasked => Fact::Unasked,
+            Self::Unknown { why, help, origin } => Fact::Unknown { why, help, origin },
+            Self::Known { value, origin } => Fact::Known { value: change(value), origin },
+        }
+    }
+
+    /// What follows from the value, which may be nothing, for the reason given.
+    #[must_use]
+    pub fn and_then<U>(self, why: &str, follow: impl FnOnce(T) -> Option<U>) -> Fact<U> {
+        match self.map(follow) {
+            Fact::Known { value, origin } => Fact::of(value, why, origin),
+            Fact::Unknown { why, help, origin } => Fact::Unknown { why, help, origin },
+            Fact::Unasked => Fact::Unasked,
+        }
+    }
+
+    /// This, if it is known; else the other one, if that is known or was at least asked for.
+    #[must_use]
+    pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
+        if self.value().is_some() {
+            return self;
+        }
+        match other() {
+            Self::Unasked => self,
+            // The first way is the usual one, so its reason says more.
+            Self::Unknown { .. } if !self.is_unasked() => self,
+            other => other,
+        }
+    }
+}
+
+/// What stands in JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written<T> {
+    // This comes first: a value that may be absent would be read out of anything.
+    Unknown {
+        unknown: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        help: Option<String>,
+        #[serde(default)]
+        origin: String,
+    },
+    Known {
+        value: T,
+        #[serde(default)]
+        origin: String,
+    },
+}
+
+impl<T: Serialize> Serialize for Fact<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unasked => serializer.serialize_none(),
+            Self::Unknown { why, help, origin } => {
+                let unknown = Written::<()>::Unknown {
+                    unknown: why.clone(),
+                    help: help.clone(),
+                    origin: origin.clone(),
+                };
+                unknown.serialize(serializer)
+            }
+            Self::Known { value, origin } => {
+                Written::Known { value, origin: origin.clone() }.serialize(serializer)
+            }
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fact<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Read<T> {
+            Nothing(()),
+            Written(Written<T>),
+            Other(serde::de::IgnoredAny),
+        }
+        Ok(match Read::<T>::deserialize(deserializer)? {
+            Read::Nothing(()) => Self::Unasked,
+            Read::Written(Written::Known { value, origin }) => Self::Known { value, origin },
+            Read::Written(Written::Unknown { unknown, help, origin }) => {
+                Self::Unknown { why: unknown, help, origin }
+            }
+            Read::Other(_) => {
+                Self::unknown("another version of likenew has written it in a form of its own", "")
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_reads_back() {
+        let facts: [Fact<u64>; 4] = [
+            Fact::Unasked,
+            Fact::known(7, "/sys/x"),
+            Fact::unknown("it is missing", "/sys/x"),
+            Fact::unknown("it may not be read", "/sys/x").help("run it as root"),
+        ];
+        for fact in facts {
+            let text = serde_json::to_string(&fact).unwrap();
+            assert_eq!(serde_json::from_str::<Fact<u64>>(&text).unwrap(), fact, "{text}");
+        }
+        for fact in [Fact::known(None, "a"), Fact::known(Some("b".to_owned()), "a"), Fact::unknown("c", "a")]
+        {
+            let text = serde_json::to_string(&fact).unwrap();
+            assert_eq!(serde_json::from_str::<Fact<Option<String>>>(&text).unwrap(), fact, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_another_version_wrote_is_unknown_and_no_error() {
+        for text in [r#"{"value": "words", "origin": "x"}"#, "[]", "3", r#"{"guess": 1}"#] {
+            let fact: Fact<u64> = serde_json::from_str(text).unwrap();
+            assert!(fact.why().is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_second_way_counts_only_where_the_first_leads_nowhere() {
+        let known = || Fact::known(1, "a");
+        assert_eq!(known().or_else(|| Fact::known(2, "b")), known());
+        assert_eq!(Fact::unknown("no", "b").or_else(known), known());
+        assert_eq!(Fact::<u8>::unknown("no", "b").or_else(|| Fact::unknown("never", "c")).why(), Some("no"));
+        assert_eq!(Fact::Unasked.or_else(|| Fact::<u8>::unknown("never", "c")).why(), Some("never"));
+        assert_eq!(known().and_then("too small", |value: i32| value.checked_sub(0)).get(), Some(1));
+        assert_eq!(known().and_then("too small", |_| None::<i32>).why(), Some("too small"));
+    }
+}

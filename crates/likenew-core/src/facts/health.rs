@@ -1,0 +1,72 @@
+//! What a drive says of its own state now: heat, wear, spare, errors. What it counts since it was made is in [`super::Counts`].
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// A drive's own words on its state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Health {
+    /// Whether it says that it is failing: a threshold of SMART was crossed, or a critical warning of NVMe other than heat is set.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub failing: Fact<bool>,
+    /// Warnings in words; none where it warns of nothing.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub warnings: Fact<Vec<String>>,
+    /// Whether it takes no more writes.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub read_only: Fact<bool>,
+    /// Composite temperature.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub temperature_c: Fact<f64>,
+    /// Where it begins to warn of heat (WCTEMP of NVMe).
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub temperature_warning_c: Fact<f64>,
+    /// Where heat becomes critical (CCTEMP of NVMe).
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub temperature_critical_c: Fact<f64>,
+    /// Whether it is slowing itself down against heat now.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub throttling: Fact<bool>,
+    /// Share of the rated endurance that is used; may exceed 100. For eMMC the upper end of the step that it gives.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub used_percent: Fact<f64>,
+    /// Spare that is left, of what there was at first.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub spare_percent: Fact<f64>,
+    /// Where the drive warns that its spare ends.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub spare_threshold_percent: Fact<f64>,
+    /// Sectors that wait to be read or given up (SMART 197).
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub pending_sectors: Fact<u64>,
+    /// Attributes of SMART as they are.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub attributes: Fact<Vec<Attribute>>,
+}
+
+/// An attribute of SMART. What it counts, and in what, each maker decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Attribute {
+    /// Its number.
+    pub id: u8,
+    /// Its normalized value.
+    pub value: u8,
+    /// The lowest it was.
+    pub worst: u8,
+    /// Where it means that the drive fails; 0 where it never does.
+    pub threshold: u8,
+    /// Six bytes of the maker's own.
+    pub raw: u64,
+    /// Whether it foretells failure, and does not only tell of use.
+    pub prefail: bool,
+}
+
+impl Attribute {
+    /// Whether it has come down to its threshold (ATA8-ACS, SMART; 0, 254 and 255 are no values).
+    pub fn has_failed(&self) -> bool {
+        self.threshold > 0 && (1..=253).contains(&self.value) && self.value <= self.threshold
+    }
+}

@@ -1,0 +1,33 @@
+//! Memory of the host that a drive without memory of its own keeps its map in (NVMe's Host Memory Buffer).
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// What was asked for and what was given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostMemory {
+    /// What the drive would like to have (HMPRE of Identify Controller); 0 where it wants none.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub wanted_bytes: Fact<u64>,
+    /// What it needs at least to use any (HMMIN).
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub least_bytes: Fact<u64>,
+    /// What it has been given; 0 for none.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub given_bytes: Fact<u64>,
+    /// The most that the kernel gives to a drive (`nvme.max_host_mem_size_mb`).
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub limit_bytes: Fact<u64>,
+}
+
+impl HostMemory {
+    /// Whether the drive wants memory and has none, as far as known.
+    pub fn is_refused(&self) -> Option<bool> {
+        match self.wanted_bytes.get()? {
+            0 => Some(false),
+            _ => Some(self.given_bytes.get()? == 0),
+        }
+    }
+}

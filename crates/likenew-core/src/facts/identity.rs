@@ -1,0 +1,43 @@
+//! Who a drive is.
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// What a drive is known by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    /// Maker and model.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub model: Fact<String>,
+    /// Version of its firmware.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub firmware: Fact<String>,
+    /// Its serial number, as a hash wherever it is stored.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub serial: Fact<Serial>,
+    /// Bytes that it says it holds.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub capacity_bytes: Fact<u64>,
+    /// Turns in a minute; 0 for what does not rotate.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub rotation_rpm: Fact<u32>,
+    /// Whether a hypervisor, a cloud or a controller shows it, so that the medium behind it is somebody else's: by whom, or none.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub virtual_by: Fact<Option<String>>,
+    /// Whether it knows TRIM, as it says.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub knows_trim: Fact<bool>,
+}
+
+/// A serial number. What is stored is a keyed hash, which tells drives of one machine apart and gives nobody the number; the number
+/// itself is for the terminal of who asked, and is never written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Serial {
+    /// HMAC-SHA-256 of the number, keyed with this machine's identity, in hexadecimal.
+    pub hash: String,
+    /// The number itself, where it has just been read.
+    #[serde(skip)]
+    pub plain: Option<String>,
+}

@@ -1,0 +1,165 @@
+//! One layer between a folder and a medium.
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// What a layer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerKind {
+    /// A mounted file system.
+    FileSystem,
+    /// A part of a disk.
+    Partition,
+    /// Encryption by dm-crypt.
+    Crypt,
+    /// A plain logical volume of LVM.
+    LogicalVolume,
+    /// A volume of a thin pool.
+    Thin,
+    /// A thin pool, or one of its parts.
+    ThinPool,
+    /// A cache in front of a slower drive (dm-cache, dm-writecache, bcache).
+    Cache,
+    /// Several ways to one drive (dm-multipath).
+    Multipath,
+    /// Any other mapping of the device mapper.
+    Mapping,
+    /// An array of Linux (md).
+    Array,
+    /// A file that serves as a device.
+    Loop,
+    /// A drive that answers.
+    Disk,
+    /// A disk behind a bridge of USB.
+    UsbDisk,
+    /// A disk that a hypervisor shows.
+    VirtualDisk,
+    /// Memory that serves as a device.
+    Memory,
+    /// A device that another machine serves (nbd, rbd, iSCSI, DRBD).
+    Network,
+    /// What this version has no word for.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+impl LayerKind {
+    /// In words, as a report has them.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::FileSystem => "file system",
+            Self::Partition => "partition",
+            Self::Crypt => "encryption (dm-crypt)",
+            Self::LogicalVolume => "logical volume (LVM)",
+            Self::Thin => "thin volume (LVM)",
+            Self::ThinPool => "thin pool (LVM)",
+            Self::Cache => "cache",
+            Self::Multipath => "multipath",
+            Self::Mapping => "mapping (dm)",
+            Self::Array => "array",
+            Self::Loop => "loop device",
+            Self::Disk => "disk",
+            Self::UsbDisk => "disk behind USB",
+            Self::VirtualDisk => "virtual disk",
+            Self::Memory => "memory",
+            Self::Network => "disk of another machine",
+            Self::Other => "layer",
+        }
+    }
+
+    /// Whether it is a drive of its own and no layer over one.
+    pub fn is_bottom(self) -> bool {
+        matches!(self, Self::Disk | Self::UsbDisk | Self::VirtualDisk | Self::Memory | Self::Network)
+    }
+}
+
+/// A layer as the kernel tells of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Layer {
+    /// The kernel's name: `nvme0n1p2`, `dm-0`; of a file system, where it is mounted.
+    pub name: String,
+    /// What it is.
+    pub kind: LayerKind,
+    /// Names of the layers right below it.
+    pub on: Vec<String>,
+    /// What its owner calls it: the name of a mapping, the file of a loop device.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub label: Fact<String>,
+    /// Its size.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub capacity_bytes: Fact<u64>,
+    /// Where a partition starts on its disk.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub start_bytes: Fact<u64>,
+    /// How far its start lies from where the physical blocks of the drive begin; 0 is right.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub alignment_offset_bytes: Fact<i64>,
+    /// Its smallest unit of address.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub logical_block_bytes: Fact<u64>,
+    /// The unit that it writes without reading first, as it says.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub physical_block_bytes: Fact<u64>,
+    /// What it would like to be asked for at once; a stripe of an array.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub optimal_io_bytes: Fact<u64>,
+    /// Whether it takes TRIM and passes it on, as far as it says.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub takes_trim: Fact<bool>,
+    /// The most that one TRIM may cover; 0 where it takes none.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub discard_bytes_max: Fact<u64>,
+    /// What TRIM works in multiples of.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub discard_granularity_bytes: Fact<u64>,
+    /// How far its start lies from the first of those multiples.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub discard_alignment_bytes: Fact<u64>,
+    /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub provisioning_mode: Fact<String>,
+    /// The I/O scheduler in use.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub scheduler: Fact<String>,
+    /// Requests that may wait in its queue.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub queue_requests_max: Fact<u64>,
+    /// The longest request that is sent down at once.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub request_bytes_max: Fact<u64>,
+    /// How far ahead a file is read.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub read_ahead_bytes: Fact<u64>,
+    /// What the kernel thinks of its write cache: `write back` or `write through`.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub write_cache: Fact<String>,
+    /// Whether it says that it rotates. A virtual disk says what its host likes.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub rotates: Fact<bool>,
+    /// Options that decide speed: of a mapping those of its table, without any key.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub options: Fact<Vec<String>>,
+    /// The level of an array: `raid5`.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub level: Fact<String>,
+    /// Bytes of an array that lie on one member before the next one follows.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub chunk_bytes: Fact<u64>,
+    /// Members that an array misses.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub members_missing: Fact<u64>,
+    /// What an array is busy with: `idle`, `resync`, `check` …
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub busy_with: Fact<String>,
+}
+
+impl Layer {
+    /// How many bytes the start of a partition lies past the last multiple of `unit`, if it is known.
+    pub fn misaligned_by(&self, unit: u64) -> Option<u64> {
+        self.start_bytes.get().filter(|_| unit > 0).map(|start| start % unit)
+    }
+}

@@ -1,0 +1,58 @@
+//! What the kernel's log says of a drive.
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// Lines of the kernel's log that tell of one drive or of its link. The newest are kept, up to [`Log::LINES_MAX`]; how many of each
+/// kind there were is in [`super::Counts`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Log {
+    /// In the order of the log.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub lines: Fact<Vec<LogLine>>,
+}
+
+impl Log {
+    /// More lines than this are counted and not kept.
+    pub const LINES_MAX: usize = 40;
+}
+
+/// What a line tells of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogKind {
+    /// The drive or its link was reset.
+    Reset,
+    /// A command took too long.
+    Timeout,
+    /// A read or a write failed.
+    IoError,
+    /// The link had errors.
+    LinkError,
+    /// The link runs below what it could.
+    LinkSpeed,
+    /// Heat.
+    Heat,
+    /// Memory of the host given to the drive, or refused.
+    HostMemory,
+    /// The kernel treats this model in a way of its own.
+    Quirk,
+    /// What this version has no word for.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+/// One line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogLine {
+    /// When it was written, since the system started.
+    pub at_s: f64,
+    /// What it tells of.
+    pub kind: LogKind,
+    /// The line.
+    pub text: String,
+}

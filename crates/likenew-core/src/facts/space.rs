@@ -1,0 +1,31 @@
+//! How much of a drive is in use as the drive itself sees it, and in what it wants to be written.
+
+use serde::{Deserialize, Serialize};
+
+use super::Fact;
+
+/// What a drive holds, as it counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Space {
+    /// What the drive counts as in use (NVMe's NUSE); unknown where it gives its size instead.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub allocated_bytes: Fact<u64>,
+    /// What a format with other blocks would do: whether the drive says that another length of block is better than the one in use.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub better_block_bytes: Fact<u64>,
+    /// Zones that must be written in order.
+    pub zones: Zones,
+}
+
+/// Zones, of drives that have them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Zones {
+    /// `none`, `host-aware`, `host-managed`. A drive that shingles by itself says `none`.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub model: Fact<String>,
+    /// Bytes of a zone.
+    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    pub zone_bytes: Fact<u64>,
+}
