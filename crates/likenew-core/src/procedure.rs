@@ -114,6 +114,11 @@ pub trait Procedure {
         false
     }
 
+    /// Whether it only looks and does no I/O, so that no file of a folder has to be made for it.
+    fn only_looks(&self) -> bool {
+        false
+    }
+
     /// What to run next. What that comes to before it is run, [`crate::rehearsal`] says.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use crate::bench::Bench;
 use crate::cache::Cache;
 use crate::data::Data;
 use crate::endure::Endure;
+use crate::facts::Facts;
 use crate::fill::Fill;
 use crate::model::Model;
 use crate::replay::Replay;
@@ -36,6 +37,7 @@ pub const CARDS: &[&Card] = &[
     &crate::apps::CARD,
     &crate::xray::CARD,
     &crate::verify::CARD,
+    &crate::facts::CARD,
     &crate::run::CARD,
 ];
 
@@ -62,6 +64,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "apps" => Ok(Box::new(Apps::from_options(&plan.options)?)),
         "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
         "xray" => Ok(Box::new(Xray::from_options(&plan.options)?)),
+        "facts" => Ok(Box::new(Facts::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();

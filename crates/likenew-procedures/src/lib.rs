@@ -11,6 +11,7 @@ pub mod cache;
 mod counted;
 pub mod data;
 pub mod endure;
+pub mod facts;
 pub mod fill;
 pub mod model;
 mod options;

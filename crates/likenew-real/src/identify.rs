@@ -111,17 +111,13 @@ pub(crate) fn resolve(path: &Path) -> PathBuf {
 }
 
 fn file_system_caveat(kind: &str, options: &str) -> Option<String> {
-    let option = |name: &str| {
-        options.split(',').any(|option| option == name || option.starts_with(&format!("{name}=")))
-    };
-    let compresses = option("compress") || option("compress-force");
     let sentence = match kind {
         "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => "this is memory, not a drive",
         "overlay" | "aufs" => {
             "this is a layered file system, as containers have it: it adds work of its own, and the drive below is not \
              identified; measure a volume or folder of the host instead"
         }
-        "btrfs" | "bcachefs" | "f2fs" if compresses => {
+        "btrfs" | "bcachefs" | "f2fs" if compresses(options) => {
             "this file system compresses what is written, so the drive sees fewer bytes than were measured"
         }
         "zfs" => {
@@ -143,14 +139,28 @@ fn file_system_caveat(kind: &str, options: &str) -> Option<String> {
     Some(sentence.to_owned())
 }
 
+/// Whether a mount with these options compresses what is written.
+pub(crate) fn compresses(options: &str) -> bool {
+    let named = |option: &str| option.split_once('=').map_or(option, |(name, _)| name).to_owned();
+    let value_is_none = |option: &str| option.ends_with("=no") || option.ends_with("=none");
+    options
+        .split(',')
+        .any(|option| matches!(&*named(option), "compress" | "compress-force") && !value_is_none(option))
+}
+
 /// Words by which the models of virtual disks are known.
 const VIRTUAL_MODELS: [&str; 8] =
     ["QEMU", "VBOX", "VMware", "Virtual", "Elastic Block Store", "PersistentDisk", "BlockVolume", "LIO-ORG"];
 
+/// By whom a disk is shown, if it is a virtual one: the bus of the hypervisor, or the words of its model.
+pub(crate) fn virtual_by(model: Option<&str>, bus: Option<&str>) -> Option<String> {
+    let of_bus = bus.filter(|bus| matches!(*bus, "virtio" | "xen" | "vmbus"));
+    let of_model = || model.filter(|model| VIRTUAL_MODELS.iter().any(|word| model.contains(word)));
+    of_bus.or_else(of_model).map(crate::drive_facts::clean)
+}
+
 fn device_caveat(name: &str, model: Option<&str>, bus: Option<&str>) -> Option<String> {
-    let is_virtual = ["virtio", "xen", "vmbus"].iter().any(|virtual_bus| bus == Some(virtual_bus))
-        || model.is_some_and(|model| VIRTUAL_MODELS.iter().any(|word| model.contains(word)));
-    let sentence = if is_virtual {
+    let sentence = if virtual_by(model, bus).is_some() {
         "this is a virtual disk: what is measured includes the host's cache and limits, and the drive below is not identified"
     } else if name.starts_with("zram") || name.starts_with("ram") {
         "this is memory, not a drive"

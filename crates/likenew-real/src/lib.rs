@@ -11,6 +11,7 @@
 pub mod clock;
 pub mod consent;
 pub mod engine;
+pub mod facts;
 mod folder;
 pub mod leftover;
 pub mod listing;
@@ -24,6 +25,8 @@ pub mod space;
 pub mod stable_id;
 pub mod tracefs;
 
+#[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
+mod ata_command;
 mod block;
 #[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
 mod buffers;
@@ -38,8 +41,11 @@ mod flights;
 mod health;
 mod identify;
 mod in_use;
+mod layer_kind;
 mod medium;
 mod mounts;
+#[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
+mod nvme_admin;
 mod posix;
 mod rest;
 #[allow(

@@ -44,7 +44,7 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    fn parse(line: &str) -> Option<Self> {
+    pub(crate) fn parse(line: &str) -> Option<Self> {
         let (before, after) = line.split_once(" - ")?;
         let before: Vec<&str> = before.split(' ').collect();
         let mut after = after.split(' ');
@@ -57,6 +57,14 @@ impl Mount {
             source,
             options: format!("{},{}", before.get(5)?, after.next().unwrap_or("")),
         })
+    }
+
+    /// Whether an option is set, alone or with a value.
+    pub(crate) fn has_option(&self, name: &str) -> bool {
+        let is_it = |option: &str| {
+            option == name || option.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+        };
+        self.options.split(',').any(is_it)
     }
 
     /// The mount that holds an open file or folder.
@@ -94,7 +102,7 @@ pub(crate) fn swaps() -> Vec<DeviceNumber> {
 }
 
 /// Undoes the kernel's octal spelling of blanks and backslashes in names, `\040`.
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::clock::Monotonic;
+use crate::facts;
 use crate::fault::failed;
 use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::scratch::{Scratch, lock};
@@ -165,7 +166,8 @@ impl FileTable {
             let entry = &self.files[file];
             let Some(fd) = entry.fd.get().filter(|_| entry.there.load(Ordering::Acquire)) else { continue };
             places = places.and_then(|mut places| {
-                let map = trim::extents(fd, self.file_bytes).map_err(|errno| errno.to_string())?;
+                let map = trim::extents(fd, self.file_bytes, trim::Flush::First)
+                    .map_err(|errno| errno.to_string())?;
                 places.extend(map.iter().filter_map(trim::Extent::place));
                 Ok(places)
             });
@@ -255,9 +257,9 @@ impl Medium for FileTable {
             return Ok(Seen::Unknown("the file system is not listed in /proc".to_owned()));
         };
         match look {
-            Look::Facts | Look::TrimPath | Look::TrimClaims => {
-                Ok(trim::look_at(self.scratch.directory(), look))
-            }
+            // What is told of files is told of the user's, which lie beside ours.
+            Look::Facts => Ok(facts::look_at(self.scratch.directory(), self.scratch.path().parent())),
+            Look::TrimPath | Look::TrimClaims => Ok(trim::look_at(self.scratch.directory(), look)),
             Look::TrimReadBack(asked) => {
                 let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());
                 if needed > left {

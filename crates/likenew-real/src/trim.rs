@@ -3,7 +3,6 @@
 //! Raw reads touch only blocks that a file of ours holds, or has held and that the file system says nobody has taken since. TRIM
 //! is asked for only over the range that our own file has freed.
 
-#[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
 mod claims;
 mod counters;
 #[allow(unsafe_code, reason = "a file tells its blocks by an ioctl only")]
@@ -27,8 +26,8 @@ use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
 
 pub(crate) use claims::disk_claims;
-pub(crate) use extents::{Extent, extents};
-pub(crate) use layers::{device_path, mount_path, stack};
+pub(crate) use extents::{Extent, Flush, extents};
+pub(crate) use layers::{SENDERS, device_path, mount_path, stack};
 pub(crate) use read_back::read_back;
 pub(crate) use send::Sender;
 
@@ -52,7 +51,7 @@ impl Ground {
     /// Why its files' blocks can not be followed to a device, if they can not: a sentence without a full stop.
     pub(crate) fn unsuitable(&self) -> Option<String> {
         let sentence = match &*self.mount.kind {
-            "ext4" | "xfs" if self.option("rtdev") => {
+            "ext4" | "xfs" if self.mount.has_option("rtdev") => {
                 "files of an xfs with a realtime device may lie on either of two devices"
             }
             "ext4" | "xfs" if self.device.is_none() => {
@@ -90,14 +89,7 @@ impl Ground {
 
     /// Whether the file system sends TRIM by itself as soon as blocks are freed.
     pub(crate) fn at_once(&self) -> bool {
-        self.option("discard")
-    }
-
-    fn option(&self, name: &str) -> bool {
-        let is_it = |option: &str| {
-            option == name || option.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
-        };
-        self.mount.options.split(',').any(is_it)
+        self.mount.has_option("discard")
     }
 }
 
@@ -111,7 +103,7 @@ pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
     let device = device.map(|stat| BlockDevice::numbered(DeviceNumber::of(stat.st_rdev)));
     let ground = if device.is_none() { Ground::of(&fd) } else { None };
     match (look, device, ground) {
-        (Look::Facts, ..) => unknown("facts are not collected of this kind of drive"),
+        (Look::Facts, ..) => return crate::facts::look_at(fd, None),
         (Look::TrimPath, Some(Some(device)), _) => Seen::TrimPath(device_path(&device)),
         (Look::TrimPath, None, Some(ground)) => Seen::TrimPath(mount_path(&ground)),
         (Look::TrimClaims, Some(Some(device)), _) => disk_claims(&stack(&device)),

@@ -39,6 +39,11 @@ pub(crate) trait Device: Send {
         Health::default()
     }
 
+    /// How long and how often it has slowed itself down against heat since it was opened; none of what has no thermometer.
+    fn throttled(&self) -> Option<Throttled> {
+        None
+    }
+
     /// Lets everything that was written reach the medium, and says when it has. Nothing is in flight.
     fn come_to_rest(&mut self, now: Nanos) -> Nanos;
 
@@ -47,6 +52,15 @@ pub(crate) trait Device: Send {
 
     /// Its books: work since it was opened, and free blocks as of now.
     fn accounting(&self) -> Accounting;
+}
+
+/// What a drive counts of its own slowing down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Throttled {
+    /// Time that it has throttled.
+    pub(crate) time: Nanos,
+    /// Times that it began to.
+    pub(crate) times: u64,
 }
 
 /// EIO, the medium's error.

@@ -11,6 +11,7 @@
 //! This room never reads a clock or the system, opens no file, and knows no statistics. A drive holds the bytes that are
 //! written to it only when it is asked to, but for stamped sectors, which it always reads back. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
 
+mod announced;
 mod catalog;
 mod device;
 pub mod disk;

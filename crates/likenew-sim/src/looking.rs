@@ -8,6 +8,7 @@ use likenew_core::look::{Look, Seen};
 use likenew_core::trim::{Content, Means, ReadBack, ReadBackSeen, Sent, UNIT, pattern};
 use likenew_core::units::Nanos;
 
+use crate::announced::announced;
 use crate::sim_drive::SimDrive;
 
 /// I/Os of a look are as long as this at most, which is what a lane has buffers for.
@@ -16,7 +17,7 @@ const CHUNK: u64 = 1 << 20;
 /// Answers a look.
 pub(crate) fn look(drive: &mut SimDrive, look: &Look) -> Result<Seen, Fault> {
     Ok(match look {
-        Look::Facts => Seen::Unknown("facts are not collected of this kind of drive".to_owned()),
+        Look::Facts => Seen::Facts(Box::new(announced(drive))),
         Look::TrimPath => Seen::TrimPath(drive.trim_path().clone()),
         Look::TrimClaims => Seen::Unknown("a simulated drive has no page of claims".to_owned()),
         Look::TrimReadBack(_) | Look::Release { .. } if !drive.geometry().trims => {

@@ -72,7 +72,8 @@ pub(crate) fn drive(
     let host = spec.memory.map_or(host, |bytes| host.with_bytes(bytes));
     let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
-    Ok(SimDrive::new(identity, trim_path, carries_data, device, host, origin))
+    let link_bytes_per_s = model.mechanism.link().bytes_per_s;
+    Ok(SimDrive::new(identity, trim_path, link_bytes_per_s, carries_data, device, host, origin))
 }
 
 /// What is wrong with the drive that a spec asks for: what its file says, and what the spec says instead.

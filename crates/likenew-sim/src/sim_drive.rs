@@ -12,7 +12,7 @@ use likenew_core::target::{Clock, Geometry, Health, Target};
 use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
-use crate::device::{Device, NO_IO};
+use crate::device::{Device, NO_IO, Throttled};
 use crate::host::counted::Counted;
 use crate::host::page_cache::PageCache;
 use crate::host::page_cache_parameters::PageCacheParameters;
@@ -29,6 +29,8 @@ pub struct SimDrive {
     host: PageCacheParameters,
     /// What its layers announce.
     trim_path: TrimPath,
+    /// Bytes a second that its link announces.
+    link_bytes_per_s: u64,
     now: Nanos,
     /// How it was named when it was made, and its file.
     origin: Origin,
@@ -45,6 +47,7 @@ impl SimDrive {
     pub(crate) fn new(
         identity: Identity,
         trim_path: TrimPath,
+        link_bytes_per_s: u64,
         carries_data: bool,
         mut device: Box<dyn Device>,
         host: PageCacheParameters,
@@ -63,12 +66,37 @@ impl SimDrive {
             device.keep_data();
         }
         let device = Counted::new(device);
-        Self { identity, geometry, device, trim_path, cache: None, host, now: Nanos::ZERO, origin }
+        Self {
+            identity,
+            geometry,
+            device,
+            trim_path,
+            link_bytes_per_s,
+            cache: None,
+            host,
+            now: Nanos::ZERO,
+            origin,
+        }
     }
 
     /// What its layers announce of TRIM.
     pub(crate) fn trim_path(&self) -> &TrimPath {
         &self.trim_path
+    }
+
+    /// Bytes a second that its link announces.
+    pub(crate) fn link_bytes_per_s(&self) -> u64 {
+        self.link_bytes_per_s
+    }
+
+    /// What it says of its state, without being measured.
+    pub(crate) fn health(&self) -> Health {
+        self.device.device().health()
+    }
+
+    /// How long and how often it has throttled since it was opened, if it has a thermometer.
+    pub(crate) fn throttled(&self) -> Option<Throttled> {
+        self.device.device().throttled()
     }
 
     /// The same drive under another name: one that was saved, as a user names it now.

@@ -99,7 +99,26 @@ fn plain(name: &str, fields: &Map<String, Value>) -> Value {
         (_, Value::Array(elements)) if elements.iter().all(Value::is_string) => {
             elements.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ").into()
         }
+        (_, Value::Array(elements)) => elements.iter().map(element).collect::<Vec<_>>().join("; ").into(),
+        (_, Value::Object(_)) => value.to_string().into(),
         _ => value,
+    }
+}
+
+/// One of several things of more than a word: a line of a log, an attribute of SMART.
+fn element(value: &Value) -> String {
+    let number = |key: &str| value.get(key).and_then(Value::as_f64);
+    match (value.get("text").and_then(Value::as_str), number("id"), number("raw")) {
+        (Some(text), ..) => format!("[{:.3} s] {text}", number("at_s").unwrap_or_default()),
+        (None, Some(id), Some(raw)) => {
+            format!(
+                "{id} = {raw} ({})",
+                ["value", "worst", "threshold"]
+                    .map(|key| number(key).unwrap_or_default().to_string())
+                    .join("/")
+            )
+        }
+        _ => value.to_string(),
     }
 }
 

@@ -7,9 +7,10 @@ use likenew_core::look::Seen;
 use likenew_core::trim::{Claims, ReadsAs};
 use rustix::fs::{Mode, OFlags, open, stat};
 use rustix::io::Errno;
-use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
 
 use crate::block::BlockDevice;
+use crate::nvme_admin::{IDENTIFY_BYTES, Reads};
+use crate::{ata_command, nvme_admin};
 
 /// What the lowest device of a stack claims.
 pub(crate) fn disk_claims(stack: &[BlockDevice]) -> Seen {
@@ -48,7 +49,7 @@ pub(crate) fn allocated(stack: &[BlockDevice]) -> Option<(u64, String)> {
     if !disk.name().starts_with("nvme") {
         return None;
     }
-    let space = Namespace::parse(&nvme_identify(&open_disk(disk).ok()?, IDENTIFY_NAMESPACE).ok()?);
+    let space = Namespace::parse(&nvme_identify(&open_disk(disk).ok()?, Reads::Namespace).ok()?);
     // Many drives give the size of the namespace there, whatever is in use.
     (space.used_blocks < space.size_blocks).then(|| {
         (
@@ -76,13 +77,8 @@ fn parse_provisioning(page: &[u8]) -> Option<Claims> {
     })
 }
 
-/// `HDIO_GET_IDENTITY` of linux/hdreg.h.
-const HDIO_GET_IDENTITY: Opcode = 0x030D;
-
 fn ata_claims(device: impl AsFd) -> Result<Claims, Errno> {
-    // SAFETY: the kernel writes the 512 bytes of IDENTIFY DEVICE.
-    let words = unsafe { ioctl(device, Getter::<HDIO_GET_IDENTITY, [u16; 256]>::new()) }?;
-    Ok(parse_identify_device(&words))
+    Ok(parse_identify_device(&ata_command::identify(device)?))
 }
 
 /// IDENTIFY DEVICE (ACS-3): word 169 bit 0 TRIM; word 69 bit 14 DRAT, the same bytes each time; bit 5 RZAT, zeros.
@@ -101,62 +97,14 @@ fn parse_identify_device(words: &[u16; 256]) -> Claims {
     }
 }
 
-/// `NVME_IOCTL_ADMIN_CMD` and `NVME_IOCTL_ID` of linux/nvme_ioctl.h; the opcode of Identify, and its two answers that are needed.
-const NVME_IOCTL_ADMIN_CMD: Opcode = 0xC048_4E41;
-const NVME_IOCTL_ID: Opcode = 0x4E40;
-const NVME_IDENTIFY: u8 = 6;
-const IDENTIFY_NAMESPACE: u32 = 0;
-const IDENTIFY_CONTROLLER: u32 = 1;
-const IDENTIFY_BYTES: usize = 4096;
-
-/// `struct nvme_passthru_cmd` of linux/nvme_ioctl.h.
-#[repr(C)]
-#[derive(Default)]
-struct AdminCommand {
-    opcode: u8,
-    flags: u8,
-    reserved: u16,
-    namespace: u32,
-    words_2_3: [u32; 2],
-    metadata: u64,
-    address: u64,
-    metadata_length: u32,
-    data_length: u32,
-    words_10_15: [u32; 6],
-    timeout_ms: u32,
-    result: u32,
-}
-
-fn nvme_identify(device: impl AsFd, what: u32) -> Result<[u8; IDENTIFY_BYTES], Errno> {
-    const { assert!(size_of::<AdminCommand>() == 72) };
-    let namespace = if what == IDENTIFY_NAMESPACE { nvme_number(&device)? } else { 0 };
-    let mut answer = [0; IDENTIFY_BYTES];
-    let mut command = AdminCommand {
-        opcode: NVME_IDENTIFY,
-        namespace,
-        address: answer.as_mut_ptr() as u64,
-        data_length: IDENTIFY_BYTES as u32,
-        words_10_15: [what, 0, 0, 0, 0, 0],
-        ..AdminCommand::default()
-    };
-    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, writes its result into it, and writes `data_length` bytes to `address`,
-    // which is the answer's own memory.
-    unsafe { ioctl(device, Updater::<NVME_IOCTL_ADMIN_CMD, AdminCommand>::new(&mut command)) }?;
-    Ok(answer)
-}
-
-/// The number of a namespace is what the ioctl returns.
-fn nvme_number(device: impl AsFd) -> Result<u32, Errno> {
-    use std::os::fd::AsRawFd as _;
-    // SAFETY: the call takes no argument and touches no memory.
-    let answer = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ID as _) };
-    u32::try_from(answer)
-        .map_err(|_| Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+fn nvme_identify(device: impl AsFd, what: Reads) -> Result<[u8; IDENTIFY_BYTES], Errno> {
+    let (answer, _) = nvme_admin::read(device, what)?;
+    answer.try_into().map_err(|_| Errno::IO)
 }
 
 fn nvme_claims(device: impl AsFd) -> Result<Claims, Errno> {
-    let controller = nvme_identify(&device, IDENTIFY_CONTROLLER)?;
-    let namespace = Namespace::parse(&nvme_identify(&device, IDENTIFY_NAMESPACE)?);
+    let controller = nvme_identify(&device, Reads::Controller)?;
+    let namespace = Namespace::parse(&nvme_identify(&device, Reads::Namespace)?);
     Ok(namespace.claims(&controller))
 }
 

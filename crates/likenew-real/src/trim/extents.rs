@@ -74,18 +74,27 @@ struct RawExtent {
 const NO_EXTENT: RawExtent =
     RawExtent { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
 
+/// Whether what is still in memory of a file is written out first, so that all of it has a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// It is.
+    First,
+    /// It stays where it is, and so nothing is written for the answer.
+    Never,
+}
+
 /// The extents of the first `bytes` of a file, in order.
 ///
 /// # Errors
 /// The system's: `EOPNOTSUPP` where the file system does not tell.
-pub(crate) fn extents(file: impl AsFd, bytes: u64) -> Result<Vec<Extent>, Errno> {
+pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<Extent>, Errno> {
     let mut found = Vec::new();
     let mut start = 0;
     while start < bytes {
         let mut map = Fiemap {
             start,
             length: bytes - start,
-            flags: FLAG_SYNC,
+            flags: if flush == Flush::First { FLAG_SYNC } else { 0 },
             mapped: 0,
             room: EXTENTS_AT_ONCE as u32,
             reserved: 0,
@@ -228,7 +237,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&[1; 1 << 20]).unwrap();
         file.as_file().sync_all().unwrap();
-        match extents(file.as_file(), 1 << 20) {
+        match extents(file.as_file(), 1 << 20, Flush::First) {
             Ok(found) => {
                 assert!(found.iter().map(|extent| extent.length).sum::<u64>() >= 1 << 20, "{found:?}");
                 assert_eq!(found[0].logical, 0);

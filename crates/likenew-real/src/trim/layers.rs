@@ -1,12 +1,14 @@
 //! Which layers lie between a file system and the medium, and which of them let TRIM pass, as /sys and the mount say.
 
+use likenew_core::facts::LayerKind;
 use likenew_core::trim::{Layer, TrimPath};
 
 use super::Ground;
 use crate::block::BlockDevice;
+use crate::layer_kind::layer_kind;
 
 /// File systems that send TRIM when they are asked to (FITRIM), and most of them by themselves when mounted with `discard`.
-const SENDERS: [&str; 15] = [
+pub(crate) const SENDERS: [&str; 15] = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "jfs", "nilfs2", "gfs2", "ocfs2", "vfat",
     "exfat", "ntfs3", "hfsplus",
 ];
@@ -68,10 +70,10 @@ fn add(device: &BlockDevice, all: &mut Vec<BlockDevice>) {
 
 fn layer(device: &BlockDevice) -> Layer {
     let number = |name: &str| device.attribute(name)?.parse::<u64>().ok();
-    let (kind, name) = (Kind::of(device), device.name());
-    if kind == Kind::Partition {
+    let (kind, name) = (layer_kind(device), device.name());
+    if kind == LayerKind::Partition {
         let evidence = format!("takes what {} takes", device.disk().name());
-        let kind = kind.words(device);
+        let kind = words(kind, device);
         return Layer {
             name,
             kind,
@@ -93,8 +95,8 @@ fn layer(device: &BlockDevice) -> Layer {
         discard_max_bytes: most,
         granularity_bytes: number("queue/discard_granularity").filter(|bytes| *bytes > 0),
         evidence: if evidence.is_empty() { "/sys does not say".to_owned() } else { evidence.join(", ") },
-        remedy: (passes == Some(false)).then(|| kind.remedy(device)).flatten(),
-        kind: kind.words(device),
+        remedy: (passes == Some(false)).then(|| remedy(kind, device)).flatten(),
+        kind: words(kind, device),
         name,
     }
 }
@@ -103,89 +105,50 @@ fn is_loop(device: &BlockDevice) -> bool {
     device.attribute("loop/backing_file").is_some()
 }
 
-/// What a device is, as far as it matters to who looks for a cure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Partition,
-    Crypt,
-    Lvm,
-    Mapping,
-    Array,
-    Loop,
-    Usb,
-    Virtual,
-    Disk,
+/// What a device is, in words.
+fn words(kind: LayerKind, device: &BlockDevice) -> String {
+    match kind {
+        LayerKind::Array => format!("array ({})", device.attribute("md/level").unwrap_or_default()),
+        kind => kind.words().to_owned(),
+    }
 }
 
-impl Kind {
-    fn of(device: &BlockDevice) -> Self {
-        let uuid = device.attribute("dm/uuid").unwrap_or_default();
-        if device.is_partition() {
-            Self::Partition
-        } else if uuid.starts_with("CRYPT-") {
-            Self::Crypt
-        } else if uuid.starts_with("LVM-") {
-            Self::Lvm
-        } else if device.attribute("dm/name").is_some() {
-            Self::Mapping
-        } else if device.attribute("md/level").is_some() {
-            Self::Array
-        } else if is_loop(device) {
-            Self::Loop
-        } else if device
-            .folder()
-            .components()
-            .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"usb"))
-        {
-            Self::Usb
-        } else if matches!(device.bus().as_deref(), Some("virtio" | "xen" | "vmbus")) {
-            Self::Virtual
-        } else {
-            Self::Disk
+/// What would let TRIM pass.
+fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
+    let level = device.attribute("md/level").unwrap_or_default();
+    Some(match kind {
+        LayerKind::Crypt => {
+            let name = device.attribute("dm/name").unwrap_or_else(|| "NAME".to_owned());
+            format!(
+                "allow it, for LUKS2 with cryptsetup --allow-discards --persistent refresh {name}; whoever reads the encrypted drive \
+                 then sees which of its blocks are free"
+            )
         }
-    }
-
-    fn words(self, device: &BlockDevice) -> String {
-        let word = match self {
-            Self::Partition => "partition",
-            Self::Crypt => "encryption (dm-crypt)",
-            Self::Lvm => "logical volume (LVM)",
-            Self::Mapping => "mapping (dm)",
-            Self::Array => return format!("array ({})", device.attribute("md/level").unwrap_or_default()),
-            Self::Loop => "loop device",
-            Self::Usb => "disk behind USB",
-            Self::Virtual => "virtual disk",
-            Self::Disk => "disk",
-        };
-        word.to_owned()
-    }
-
-    /// What would let TRIM pass.
-    fn remedy(self, device: &BlockDevice) -> Option<String> {
-        Some(match self {
-            Self::Crypt => {
-                let name = device.attribute("dm/name").unwrap_or_else(|| "NAME".to_owned());
-                format!(
-                    "allow it, for LUKS2 with cryptsetup --allow-discards --persistent refresh {name}; whoever reads the encrypted drive \
-                     then sees which of its blocks are free"
-                )
-            }
-            Self::Array if ["raid4", "raid5", "raid6"].iter().any(|level| device.attribute("md/level").as_deref() == Some(level)) => {
-                "arrays with parity pass TRIM on only where all members are known to read zeros after it, since a rebuild would lose data \
-                 otherwise (the kernel's raid456.devices_handle_discard_safely)"
-                    .to_owned()
-            }
-            Self::Loop => "keep its file on a file system that can punch holes, such as ext4, xfs, btrfs or tmpfs".to_owned(),
-            Self::Usb => {
-                "its bridge has not told the kernel that it takes TRIM: connect the drive directly; or, only if sg_vpd -p lbpv says \
-                 LBPU=1, set its provisioning_mode to unmap with a udev rule"
-                    .to_owned()
-            }
-            Self::Virtual => "have the host pass discards on for this disk (discard=unmap)".to_owned(),
-            Self::Mapping | Self::Lvm | Self::Array => "look at what it is built on, and how it was set up".to_owned(),
-            Self::Partition | Self::Disk => return None,
-        })
-    }
+        LayerKind::Array if ["raid4", "raid5", "raid6"].contains(&&*level) => {
+            "arrays with parity pass TRIM on only where all members are known to read zeros after it, since a rebuild would lose data \
+             otherwise (the kernel's raid456.devices_handle_discard_safely)"
+                .to_owned()
+        }
+        LayerKind::Loop => {
+            "keep its file on a file system that can punch holes, such as ext4, xfs, btrfs or tmpfs".to_owned()
+        }
+        LayerKind::UsbDisk => {
+            "its bridge has not told the kernel that it takes TRIM: connect the drive directly; or, only if sg_vpd -p lbpv says \
+             LBPU=1, set its provisioning_mode to unmap with a udev rule"
+                .to_owned()
+        }
+        LayerKind::VirtualDisk => {
+            "have the host pass discards on for this disk (discard=unmap)".to_owned()
+        }
+        LayerKind::LogicalVolume
+        | LayerKind::Thin
+        | LayerKind::ThinPool
+        | LayerKind::Cache
+        | LayerKind::Multipath
+        | LayerKind::Mapping
+        | LayerKind::Array => "look at what it is built on, and how it was set up".to_owned(),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

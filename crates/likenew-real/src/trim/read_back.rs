@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::Ground;
 use super::claims::allocated;
-use super::extents::{extents, places};
+use super::extents::{Flush, extents, places};
 use super::free_space::is_free;
 use super::layers::stack;
 use super::own_file::OwnFile;
@@ -38,7 +38,7 @@ pub(crate) fn read_back(
     let file = OwnFile::create(scratch, number).map_err(failed)?;
     file.write(asked.seed, all.end).map_err(failed)?;
     let mut seen = ReadBackSeen { bytes_written: all.end, ..ReadBackSeen::default() };
-    let map = extents(&file, all.end)
+    let map = extents(&file, all.end, Flush::First)
         .map_err(|errno| format!("the file system does not say where a file lies: {errno}"));
     let halves = map.and_then(|map| Ok((places(&map, &kept)?, places(&map, &released)?)));
     let mut reader = match &halves {

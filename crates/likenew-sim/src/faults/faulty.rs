@@ -18,7 +18,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::fault_parameters::FaultParameters;
-use crate::device::{Device, MEDIUM_ERROR, NO_IO, books};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, Throttled, books};
 use crate::event_queue::EventQueue;
 use crate::timeline::{Timeline, times, transfer_time};
 
@@ -345,6 +345,10 @@ impl Device for Faulty {
 
     fn health(&self) -> Health {
         self.inner.health()
+    }
+
+    fn throttled(&self) -> Option<Throttled> {
+        self.inner.throttled()
     }
 
     /// The books of the mechanism, with what it was never given.

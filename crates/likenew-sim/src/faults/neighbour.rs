@@ -12,7 +12,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::fault_parameters::NeighbourParameters;
-use crate::device::Device;
+use crate::device::{Device, Throttled};
 
 /// All drives with the same neighbour have it at the same moments.
 const SEED: u64 = 2;
@@ -147,6 +147,10 @@ impl Device for Neighbour {
 
     fn health(&self) -> Health {
         self.inner.health()
+    }
+
+    fn throttled(&self) -> Option<Throttled> {
+        self.inner.throttled()
     }
 
     /// The mechanism's books, which do not tell who has written.

@@ -23,7 +23,7 @@ use super::nand::{Ended, Nand, NandEvent, ReadJob, Reader};
 use super::thermal::Thermal;
 use super::translation_layer::{Counts, Todo, TranslationLayer};
 use super::write_buffer::WriteBuffer;
-use crate::device::{Device, MEDIUM_ERROR, NO_IO, books};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, Throttled, books};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::timeline::Timeline;
@@ -390,6 +390,10 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
             wear_percent: None,
             throttling: thermal.map(Thermal::throttling),
         }
+    }
+
+    fn throttled(&self) -> Option<Throttled> {
+        self.thermal.as_ref().map(Thermal::throttled)
     }
 
     fn accounting(&self) -> Accounting {

@@ -10,7 +10,7 @@ use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 
 use super::stamp_memory::{Holds, StampMemory};
-use crate::device::{Device, NO_IO};
+use crate::device::{Device, NO_IO, Throttled};
 
 /// The mechanism with its memory.
 pub(crate) struct StampKeeper {
@@ -102,6 +102,10 @@ impl Device for StampKeeper {
 
     fn health(&self) -> Health {
         self.inner.health()
+    }
+
+    fn throttled(&self) -> Option<Throttled> {
+        self.inner.throttled()
     }
 
     fn accounting(&self) -> Accounting {

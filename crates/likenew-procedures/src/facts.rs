@@ -1,0 +1,174 @@
+//! What do the system and the drive say of it?
+
+mod remarks;
+
+use likenew_core::facts::Facts as Known;
+use likenew_core::look::{Look, Seen};
+use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::verdict::{Findings, Standing, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::options::options;
+use crate::rows::row;
+use remarks::remarks;
+
+/// What it asks and costs.
+pub static CARD: Card = Card {
+    name: "facts",
+    question: "What do the system and the drive say of it?",
+    writes: "writes nothing, and does no I/O",
+    manual: include_str!("facts.md"),
+};
+
+/// It has no settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FactsOptions {}
+
+/// The procedure.
+pub struct Facts;
+
+impl Facts {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence: it takes no settings.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        options::<FactsOptions>("facts", table).map(|_| Self)
+    }
+}
+
+impl Procedure for Facts {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    /// Nothing is laid out for it.
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: 4096 }
+    }
+
+    fn only_looks(&self) -> bool {
+        true
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let has_looked = evidence.sights.iter().any(|sight| sight.look == Look::Facts);
+        Ok(if has_looked { Step::Enough } else { Step::Look(Look::Facts) })
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let seen =
+            evidence.sights.iter().rev().find(|sight| sight.look == Look::Facts).map(|sight| &sight.seen);
+        let mut findings = Findings::default();
+        match seen {
+            Some(Seen::Facts(facts)) => judge(facts, &mut findings),
+            Some(Seen::Unknown(why)) => {
+                findings.verdicts = vec![remarkable(Standing::Undecided).caveat(sentence(why))]
+            }
+            _ => {
+                let why = "Nothing was collected yet.";
+                findings.verdicts = vec![remarkable(Standing::Undecided).caveat(why)];
+            }
+        }
+        findings
+    }
+}
+
+fn judge(facts: &Known, findings: &mut Findings) {
+    let remarks = remarks(facts);
+    findings.verdicts.push(failing(facts));
+    let standing = if remarks.is_empty() { Standing::Fails } else { Standing::Holds };
+    let verdict =
+        remarks.iter().fold(remarkable(standing), |verdict, remark| verdict.because(remark.words.clone()));
+    let rows = facts.rows();
+    let unknown = rows.iter().filter(|row| row.unknown.is_some()).count();
+    findings.verdicts.push(if unknown > 0 {
+        verdict.caveat(format!(
+            "{unknown} of {} facts are not known; the table says why, and what would help.",
+            rows.len()
+        ))
+    } else {
+        verdict
+    });
+    if !remarks.is_empty() {
+        findings.tables.insert("worth_a_look".to_owned(), remarks.iter().map(row).collect());
+    }
+    findings.tables.insert("facts".to_owned(), rows.iter().map(row).collect());
+}
+
+fn remarkable(standing: Standing) -> Verdict {
+    Verdict::new("Something here is worth a look", standing)
+}
+
+/// The drives' own word, which alone is a problem: what facts mean for speed is not said here.
+fn failing(facts: &Known) -> Verdict {
+    let says =
+        |answer: bool| facts.drives.iter().filter(move |drive| drive.health.failing.get() == Some(answer));
+    let claim = "A drive says that it is failing";
+    if says(true).next().is_some() {
+        let verdict = Verdict::new(claim, Standing::Holds).problem();
+        return says(true).fold(verdict, |verdict, drive| {
+            let warnings = drive.health.warnings.value().filter(|warnings| !warnings.is_empty());
+            let words = warnings.map_or_else(|| "it fails its own test".to_owned(), |words| words.join(", "));
+            verdict.because(format!("{}: {words}.", drive.name))
+        });
+    }
+    let silent: Vec<&str> = facts
+        .drives
+        .iter()
+        .filter(|drive| drive.health.failing.value().is_none())
+        .map(|drive| drive.name.as_str())
+        .collect();
+    match (facts.drives.is_empty(), silent.is_empty()) {
+        (false, true) => Verdict::new(claim, Standing::Fails),
+        (true, _) => Verdict::new(claim, Standing::Undecided).caveat("No drive is known below it."),
+        (false, false) => {
+            let why = facts
+                .drives
+                .iter()
+                .find_map(|drive| drive.health.failing.why())
+                .unwrap_or("nobody could ask");
+            Verdict::new(claim, Standing::Undecided)
+                .caveat(format!("Of {} it is not known: {why}.", silent.join(", ")))
+        }
+    }
+}
+
+fn sentence(words: &str) -> String {
+    format!("Nothing could be collected: {words}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::facts::{Drive, Fact};
+
+    use super::*;
+
+    fn standing(answers: &[Option<bool>]) -> (Standing, bool) {
+        let drive = |(number, failing): (usize, &Option<bool>)| {
+            let mut drive = Drive { name: format!("sd{number}"), ..Drive::default() };
+            drive.health.failing = Fact::of(*failing, "it takes root", "SMART");
+            drive
+        };
+        let drives = answers.iter().enumerate().map(drive).collect();
+        let verdict = failing(&Known { drives, ..Known::default() });
+        (verdict.standing, verdict.problem)
+    }
+
+    #[test]
+    fn one_failing_drive_is_a_problem_and_silence_is_no_health() {
+        assert_eq!(standing(&[Some(false), Some(true), None]), (Standing::Holds, true));
+        assert_eq!(standing(&[Some(false), Some(false)]), (Standing::Fails, false));
+        assert_eq!(standing(&[Some(false), None]), (Standing::Undecided, false));
+        assert_eq!(standing(&[]), (Standing::Undecided, false));
+    }
+
+    #[test]
+    fn it_has_no_settings() {
+        assert!(Facts::from_options(&toml::Table::new()).is_ok());
+        let mut table = toml::Table::new();
+        table.insert("span".into(), 1.into());
+        assert!(Facts::from_options(&table).is_err());
+    }
+}

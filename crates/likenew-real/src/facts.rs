@@ -1,0 +1,84 @@
+//! What the system and the drive say of the whole way from a folder to its medium.
+//!
+//! **Everything here only reads.** Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading; devices are opened
+//! read-only and asked by the commands that [`asker::Question`] lists, none of which changes anything in a drive; a bridge of USB is
+//! asked nothing beyond what the kernel has asked it already. Whatever is missing, unreadable or nonsense becomes an unknown fact with
+//! its reason, and no error.
+
+mod asker;
+mod ata;
+mod bytes;
+mod card;
+mod cloud;
+mod collector;
+mod drive_database;
+mod file_system;
+mod files;
+mod identity;
+mod kernel_log;
+mod link;
+mod machine;
+mod nvme;
+mod power;
+mod roots;
+mod stack;
+mod subject;
+#[allow(unsafe_code, reason = "drives and the kernel answer some questions by ioctls only")]
+mod system;
+mod traffic;
+mod trimming;
+
+#[cfg(test)]
+mod machines;
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use likenew_core::facts::Facts;
+use likenew_core::fault::Fault;
+use likenew_core::look::Seen;
+use rustix::fs::{FileType, fstat};
+
+use crate::block::BlockDevice;
+use crate::mounts::{DeviceNumber, Mount};
+use collector::Collector;
+use roots::Roots;
+use system::System;
+
+/// Answers the look for facts, about what holds `fd`: a folder, a file, or a device. `sample` is the folder or file whose files are
+/// looked at, if any.
+pub(crate) fn look_at(fd: impl AsFd, sample: Option<&Path>) -> Seen {
+    let (roots, asker) = (Roots::system(), System);
+    let collector = Collector { roots: &roots, asker: &asker };
+    let stat = fstat(&fd).ok();
+    let device = stat.filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice);
+    if let Some(stat) = device {
+        return match roots.numbered(DeviceNumber::of(stat.st_rdev)) {
+            Some(device) => Seen::Facts(Box::new(collector.of_devices(&[device]))),
+            None => Seen::Unknown("the device is not listed in /sys".to_owned()),
+        };
+    }
+    let Some(mount) = Mount::of(&fd) else {
+        return Seen::Unknown("the file system is not listed in /proc".to_owned());
+    };
+    let mut facts = collector.of_mount(&mount);
+    facts.files = Some(match sample {
+        Some(path) => files::sample(path),
+        None => files::one(&fd),
+    });
+    Seen::Facts(Box::new(facts))
+}
+
+/// Facts of every drive of this machine, whatever is on it.
+///
+/// # Errors
+/// The system does not list them.
+pub fn all_drives() -> Result<Facts, Fault> {
+    let (roots, asker) = (Roots::system(), System);
+    let collector = Collector { roots: &roots, asker: &asker };
+    let listed = crate::listing::list()?;
+    let names = listed.iter().filter_map(|listed| listed.path.strip_prefix("/dev/"));
+    let is_drive = |device: &BlockDevice| device.slaves().is_empty() && !device.name().starts_with("loop");
+    let devices: Vec<BlockDevice> = names.filter_map(|name| roots.device(name)).filter(is_drive).collect();
+    Ok(collector.of_devices(&devices))
+}

@@ -1,0 +1,152 @@
+//! Puts together what the readers find: for a mounted file system, or for a block device.
+
+use likenew_core::facts::{Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer};
+
+use super::asker::Asker;
+use super::roots::Roots;
+use super::subject::Subject;
+use super::{
+    ata, card, cloud, drive_database, file_system, identity, kernel_log, link, machine, nvme, power, stack,
+    traffic,
+};
+use crate::block::BlockDevice;
+use crate::health::HealthSource;
+use crate::mounts::Mount;
+
+/// Collects facts of one machine.
+pub(crate) struct Collector<'a> {
+    pub(crate) roots: &'a Roots,
+    pub(crate) asker: &'a dyn Asker,
+}
+
+impl Collector<'_> {
+    /// Of what holds a folder or a file.
+    pub(crate) fn of_mount(&self, mount: &Mount) -> Facts {
+        let devices = self.devices_of(mount);
+        let mut facts = self.of_devices(&devices);
+        facts.stack.insert(0, stack::mounted(mount, &devices));
+        facts.file_system = Some(file_system::file_system(self.roots, self.asker, mount));
+        facts
+    }
+
+    /// Of block devices and what they are built on.
+    pub(crate) fn of_devices(&self, devices: &[BlockDevice]) -> Facts {
+        let layers: Vec<Layer> = stack::layers(self.roots, self.asker, devices);
+        let bottoms = stack::bottoms(devices);
+        let subjects: Vec<Subject<'_>> = bottoms
+            .into_iter()
+            .filter(|device| !device.name().starts_with("loop"))
+            .map(|device| Subject::new(self.roots, self.asker, device))
+            .collect();
+        let before: Vec<_> = subjects.iter().map(traffic::reading).collect();
+        let seconds = if subjects.is_empty() { 0.0 } else { self.asker.pause_s() };
+        let log = kernel_log::kernel_log(self.asker);
+        let drives =
+            subjects.iter().zip(&before).map(|(subject, before)| drive(subject, before, seconds, &log));
+        Facts {
+            machine: machine::machine(self.roots, self.asker),
+            drives: drives.collect(),
+            stack: layers,
+            ..Facts::default()
+        }
+    }
+
+    /// The devices that a file system lies on: those that btrfs lists, or the one that is mounted.
+    fn devices_of(&self, mount: &Mount) -> Vec<BlockDevice> {
+        let one = self.roots.numbered(mount.device).or_else(|| self.roots.device_at(&mount.source));
+        let Some(one) = one else { return Vec::new() };
+        if mount.kind != "btrfs" {
+            return vec![one];
+        }
+        let all = self.roots.names("/sys/fs/btrfs").into_iter().map(|id| {
+            let folder = format!("/sys/fs/btrfs/{id}/devices");
+            self.roots
+                .names(&folder)
+                .into_iter()
+                .filter_map(|name| self.roots.device(&name))
+                .collect::<Vec<_>>()
+        });
+        let mut lists = all.filter(|devices| devices.iter().any(|device| device.folder() == one.folder()));
+        lists.next().unwrap_or_else(|| vec![one])
+    }
+}
+
+fn drive(
+    subject: &Subject<'_>,
+    before: &Fact<likenew_core::stat::Stat>,
+    seconds: f64,
+    records: &Fact<Vec<kernel_log::Record>>,
+) -> Drive {
+    let mut drive = Drive { name: subject.name(), kind: subject.kind, ..Drive::default() };
+    let reading = traffic::reading(subject);
+    traffic::counts(&reading, &mut drive.counts);
+    let moved = |of: fn(&likenew_core::stat::Stat) -> u64| {
+        traffic::rate(&before.clone().map(|stat| of(&stat)), &reading.clone().map(|stat| of(&stat)), seconds)
+    };
+    drive.others_read_bytes_per_s = moved(|stat| stat.read.bytes());
+    drive.others_write_bytes_per_s = moved(|stat| stat.write.bytes());
+    drive.in_flight = reading.map(|stat| stat.in_flight);
+    drive.identity = identity::identity(subject);
+    drive.link = link::link(subject);
+    drive.power = power::power(subject);
+    traffic::link_errors(subject, &mut drive.counts);
+    drive.log = kernel_log::log(subject, records, &mut drive.counts);
+    state(subject, &mut drive);
+    drive.health.temperature_c = temperature(subject).or_else(|| drive.health.temperature_c.clone());
+    drive.cloud = cloud::cloud(subject, &drive.identity.model, &mut drive.counts);
+    let (model, firmware) = (drive.identity.model.value(), drive.identity.firmware.value());
+    if matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi) && drive.cloud.is_none() {
+        let strings = (model.map(String::as_str), firmware.map(String::as_str));
+        drive.database = drive_database::database(subject.roots, strings.0, strings.1);
+    }
+    drive.space.zones.model = subject.line("queue/zoned");
+    if drive.space.zones.model.value().is_some_and(|zoned| zoned != "none") {
+        let sectors = subject.roots.count::<u64>(&subject.device, "queue/chunk_sectors");
+        drive.space.zones.zone_bytes =
+            sectors.and_then("it is too large to be true", |sectors| sectors.checked_mul(512));
+    }
+    drive
+}
+
+/// What each kind of drive says of its state by the means that it has.
+fn state(subject: &Subject<'_>, drive: &mut Drive) {
+    match subject.kind {
+        DriveKind::Nvme => {
+            drive.health = nvme::health(subject);
+            nvme::counts(subject, &mut drive.counts);
+            drive.space = nvme::space(subject);
+            let host_memory: HostMemory =
+                nvme::host_memory(subject, kernel_log::host_memory_bytes(&drive.log));
+            drive.host_memory = Some(host_memory);
+        }
+        DriveKind::Sata => {
+            let attributes = ata::attributes(subject);
+            drive.health = ata::health(subject, &attributes);
+            ata::counts(subject, &attributes, &mut drive.counts);
+        }
+        DriveKind::Scsi => ata::by_smartctl(subject, &mut drive.health, &mut drive.counts),
+        DriveKind::Card => {
+            drive.health = card::health(subject);
+            drive.card = Some(card::card(subject));
+        }
+        DriveKind::Usb => {
+            let why = "what a bridge of USB does with such questions is not known, so it is not asked them";
+            drive.health = Health { failing: Fact::unknown(why, "SMART"), ..Health::default() };
+        }
+        DriveKind::Virtual => {
+            let why = "a virtual disk says nothing of the medium behind it";
+            drive.health = Health { failing: Fact::unknown(why, "the kind of drive"), ..Health::default() };
+        }
+        _ => {}
+    }
+}
+
+/// The temperature that the driver offers, which takes no root.
+fn temperature(subject: &Subject<'_>) -> Fact<f64> {
+    let source = HealthSource::of_disk(subject.device.folder());
+    if !source.has_temperature() {
+        return Fact::Unasked;
+    }
+    let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
+    Fact::of(source.read().temperature_c, "it holds no number", origin)
+}

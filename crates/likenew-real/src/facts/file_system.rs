@@ -1,0 +1,45 @@
+//! The file system that holds a folder or a file.
+
+use likenew_core::facts::{Fact, FileSystem};
+
+use super::asker::{Asker, Filled, fact};
+use super::roots::Roots;
+use super::trimming::trimming;
+use crate::drive_facts::clean;
+use crate::identify::compresses;
+use crate::mounts::Mount;
+
+/// What the mount says of it, and how full it is.
+pub(crate) fn file_system(roots: &Roots, asker: &dyn Asker, mount: &Mount) -> FileSystem {
+    const MOUNTS: &str = "/proc/self/mountinfo";
+    let filled = fact(asker.filled(&mount.point), "statvfs");
+    let bytes = |of: fn(Filled) -> u64| filled.clone().map(of);
+    let mut options: Vec<String> =
+        mount.options.split(',').filter(|word| !word.is_empty()).map(clean).collect();
+    let mut seen = std::collections::HashSet::new();
+    options.retain(|option| seen.insert(option.clone()));
+    FileSystem {
+        point: clean(&mount.point),
+        kind: Fact::known(clean(&mount.kind), MOUNTS),
+        source: Fact::known(clean(&mount.source), MOUNTS),
+        options: Fact::known(options, MOUNTS),
+        total_bytes: bytes(|filled| filled.total_bytes),
+        used_bytes: bytes(|filled| filled.total_bytes.saturating_sub(filled.free_bytes)),
+        free_bytes: bytes(|filled| filled.free_bytes),
+        reserved_bytes: bytes(|filled| filled.free_bytes.saturating_sub(filled.available_bytes)),
+        used_percent: filled.clone().and_then("it has no size", used_percent),
+        compresses: match &*mount.kind {
+            "btrfs" | "bcachefs" | "f2fs" => Fact::known(compresses(&mount.options), MOUNTS),
+            "zfs" => Fact::unknown("ZFS says so of each dataset", MOUNTS).help("zfs get compression"),
+            _ => Fact::Unasked,
+        },
+        trimming: trimming(roots, asker, mount),
+    }
+}
+
+/// As df reckons: what is used, of that and what an ordinary user may still use.
+fn used_percent(filled: Filled) -> Option<f64> {
+    let used = filled.total_bytes.saturating_sub(filled.free_bytes);
+    let all = used.saturating_add(filled.available_bytes);
+    (all > 0).then(|| (1000.0 * used as f64 / all as f64).round() / 10.0)
+}

@@ -1,0 +1,155 @@
+//! Who a drive is, as the system and the drive itself say.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use likenew_core::facts::{DriveKind, Fact, Identity, Serial};
+use sha2::Sha256;
+
+use super::asker::Question;
+use super::bytes::{ata_text, little, word};
+use super::roots::Roots;
+use super::subject::Subject;
+use crate::identify::virtual_by;
+use crate::stable_id::StableId;
+
+/// What the salt of serial numbers is made for, so that no other use of it gives the same hash.
+const PURPOSE: &[u8] = b"likenew: serial number of a drive";
+
+/// Who it is.
+pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
+    let identify = subject.ata_identify();
+    let sectors = subject.roots.count::<u64>(&subject.device, "size");
+    Identity {
+        model: model(subject, &identify),
+        firmware: firmware(subject, &identify),
+        serial: serial(subject, &identify),
+        capacity_bytes: sectors.and_then("it is too large to be true", |sectors| sectors.checked_mul(512)),
+        rotation_rpm: rotation(subject, &identify),
+        virtual_by: shown_by(subject),
+        knows_trim: knows_trim(subject, identify),
+    }
+}
+
+fn model(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<String> {
+    if subject.kind == DriveKind::Card {
+        return subject.line("device/name");
+    }
+    // /sys has the 16 characters of SCSI, which is less than ATA's 40.
+    let whole = identify.clone().and_then("it gives no model", |identify| ata_text(&identify, 27..47));
+    let udev = || {
+        if subject.kind == DriveKind::Sata { subject.udev("ID_MODEL_ENC") } else { Fact::Unasked }
+    };
+    let system = || match subject.device.model() {
+        Some(model) => {
+            Fact::known(crate::drive_facts::clean(&model), Roots::place(&subject.device, "device/model"))
+        }
+        None => subject.line("device/model"),
+    };
+    let known = [whole, udev(), system()];
+    first_known(known)
+}
+
+fn first_known<T>(facts: impl IntoIterator<Item = Fact<T>>) -> Fact<T> {
+    let mut last = Fact::Unasked;
+    for fact in facts {
+        if fact.value().is_some() {
+            return fact;
+        }
+        if !fact.is_unasked() {
+            last = fact;
+        }
+    }
+    last
+}
+
+fn firmware(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<String> {
+    if matches!(subject.kind, DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Other)
+    {
+        return Fact::Unasked;
+    }
+    let ata = identify.clone().and_then("it gives no firmware", |identify| ata_text(&identify, 23..27));
+    first_known([
+        ata,
+        subject.line("device/firmware_rev"),
+        subject.line("device/fwrev"),
+        subject.line("device/rev"),
+    ])
+}
+
+fn serial(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<Serial> {
+    if matches!(subject.kind, DriveKind::Memory | DriveKind::Network) {
+        return Fact::Unasked;
+    }
+    let origin = "the drive's serial number, hashed with /etc/machine-id";
+    let ata = identify.clone().and_then("it gives none", |identify| ata_text(&identify, 10..20));
+    let plain = ata.value().cloned().or_else(|| {
+        let id = StableId::of_device(&subject.device, 0);
+        (id.kind == "serial number").then_some(id.text)
+    });
+    let Some(plain) = plain else { return Fact::unknown("it has none that this user may read", origin) };
+    match hash(subject.roots, &plain) {
+        Some(hash) => Fact::known(Serial { hash, plain: Some(plain) }, origin),
+        None => Fact::unknown("this machine has no identity to hash it with", origin),
+    }
+}
+
+/// Keyed with this machine's identity, which is to be kept secret itself (machine-id(5)): so a hash gives nobody a serial number by
+/// trying all of them, and the same drive has the same hash on this machine.
+fn hash(roots: &Roots, serial: &str) -> Option<String> {
+    let id = roots.line("/etc/machine-id");
+    let id = id.value().filter(|id| id.len() >= 32)?;
+    let mut mac = Hmac::<Sha256>::new_from_slice(id.as_bytes()).ok()?;
+    mac.update(PURPOSE);
+    mac.update(serial.trim().as_bytes());
+    let bytes = mac.finalize().into_bytes();
+    Some(bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// ATA: word 217 (ACS-3): 1 is no rotation, 0401h to FFFEh turns in a minute. SCSI: page B1h, the same in bytes 4 and 5 (SBC-3).
+fn rotation(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<u32> {
+    let turns = |number: u16| match number {
+        1 => Some(0),
+        0x0401..=0xFFFE => Some(u32::from(number)),
+        _ => None,
+    };
+    match subject.kind {
+        DriveKind::Nvme | DriveKind::Card => return Fact::known(0, "such drives are flash"),
+        DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Other => {
+            return Fact::Unasked;
+        }
+        _ => {}
+    }
+    let why = "it does not say";
+    let ata = identify.clone().and_then(why, |identify| turns(word(&identify, 217)?));
+    let page = subject.roots.bytes(&Roots::place(&subject.device, "device/vpd_pgb1"));
+    let scsi = page.and_then(why, |page| {
+        let number = page.get(4..6).filter(|_| page.get(1) == Some(&0xB1))?;
+        turns(u16::from_be_bytes([number[0], number[1]]))
+    });
+    let udev = subject.udev("ID_ATA_ROTATION_RATE_RPM").and_then(why, |text| text.parse().ok());
+    first_known([ata, scsi, udev])
+}
+
+fn shown_by(subject: &Subject<'_>) -> Fact<Option<String>> {
+    let device = &subject.device;
+    let origin = Roots::place(device, "device");
+    Fact::known(virtual_by(device.model().as_deref(), device.bus().as_deref()), origin)
+}
+
+/// ATA: word 169 bit 0 (ACS-3). NVMe: Dataset Management, bit 2 of ONCS. SCSI: LBPU, bit 7 of byte 5 of page B2h (SBC-3).
+fn knows_trim(subject: &Subject<'_>, identify: Fact<Vec<u8>>) -> Fact<bool> {
+    let why = "the answer is too short";
+    match subject.kind {
+        DriveKind::Sata => identify.and_then(why, |identify| Some(word(&identify, 169)? & 1 == 1)),
+        DriveKind::Nvme => subject
+            .ask(Question::NvmeController)
+            .and_then(why, |answer| Some(little(&answer, 520, 2)? >> 2 & 1 == 1)),
+        DriveKind::Scsi | DriveKind::Usb => subject
+            .roots
+            .bytes(&Roots::place(&subject.device, "device/vpd_pgb2"))
+            .and_then("the page is not what it should be", |page| {
+                let flags = page.get(5).filter(|_| page.get(1) == Some(&0xB2))?;
+                Some(flags & 0x80 != 0)
+            }),
+        _ => Fact::Unasked,
+    }
+}

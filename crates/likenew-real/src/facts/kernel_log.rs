@@ -1,0 +1,218 @@
+//! Lines of the kernel's log that tell of one drive.
+
+use likenew_core::facts::{Counts, Fact, Log, LogKind, LogLine};
+
+use super::asker::Question;
+use super::link::is_pci_address;
+use super::subject::Subject;
+use crate::drive_facts::clean;
+
+/// A record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT`, and lines that begin with a blank for what belongs to it
+/// (Documentation/ABI/testing/dev-kmsg).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Record {
+    at_s: f64,
+    text: String,
+}
+
+/// All records of the log that can be read.
+pub(crate) fn records(bytes: &[u8]) -> Vec<Record> {
+    let text = String::from_utf8_lossy(bytes);
+    let record = |line: &str| {
+        let (head, text) = line.split_once(';').filter(|_| !line.starts_with(' '))?;
+        let micros: u64 = head.split(',').nth(2)?.parse().ok()?;
+        Some(Record { at_s: micros as f64 / 1e6, text: clean(text) })
+    };
+    text.lines().filter_map(record).collect()
+}
+
+/// The kernel's log, read once for all drives.
+pub(crate) fn kernel_log(asker: &dyn super::asker::Asker) -> Fact<Vec<Record>> {
+    super::asker::answer(asker, "", Question::KernelLog).map(|bytes| records(&bytes))
+}
+
+/// What it says of the drive, and how often.
+pub(crate) fn log(subject: &Subject<'_>, records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
+    let names = names(subject);
+    let lines = records.clone().map(|records| {
+        let of_it = |record: &Record| {
+            let kind = kind(&record.text)?;
+            names.iter().any(|name| mentions(&record.text, name)).then(|| LogLine {
+                at_s: record.at_s,
+                kind,
+                text: record.text.clone(),
+            })
+        };
+        records.iter().filter_map(of_it).collect::<Vec<LogLine>>()
+    });
+    let count = |kind: LogKind| {
+        lines.clone().map(|lines| lines.iter().filter(|line| line.kind == kind).count() as u64)
+    };
+    counts.log_resets = count(LogKind::Reset);
+    counts.log_timeouts = count(LogKind::Timeout);
+    counts.log_io_errors = count(LogKind::IoError);
+    counts.log_link_errors = count(LogKind::LinkError);
+    let newest = |mut lines: Vec<LogLine>| lines.split_off(lines.len().saturating_sub(Log::LINES_MAX));
+    Log { lines: lines.map(newest) }
+}
+
+/// Memory of the host that the kernel says it gave to an NVMe drive: `nvme nvme0: allocated 64 MiB host memory buffer.`
+pub(crate) fn host_memory_bytes(log: &Log) -> Option<Fact<u64>> {
+    let (lines, origin) = (log.lines.value()?, log.lines.origin()?);
+    let line = lines.iter().rev().find(|line| line.kind == LogKind::HostMemory)?;
+    let number =
+        line.text.split_once("allocated ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok());
+    match number {
+        Some(mebibytes) => Some(Fact::known(mebibytes.saturating_mul(1 << 20), origin)),
+        None => Some(Fact::known(0, origin)),
+    }
+}
+
+/// What the kernel calls the drive and everything on the way to it.
+fn names(subject: &Subject<'_>) -> Vec<String> {
+    let mut names = vec![subject.name()];
+    names.extend(subject.controller.clone());
+    // The file's last folder but two names a SCSI device: `2:0:0:0`.
+    for folder in subject.ancestors() {
+        let Some(part) = folder.rsplit('/').next() else { continue };
+        let is_port = ["ata", "mmc"].iter().any(|word| {
+            part.strip_prefix(word)
+                .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+        let is_scsi =
+            part.split(':').count() == 4 && part.split(':').all(|number| number.parse::<u32>().is_ok());
+        let is_usb = subject.roots.exists(&format!("{folder}/idVendor"));
+        if is_port || is_scsi || is_usb || is_pci_address(part) {
+            names.push(part.to_owned());
+        }
+    }
+    names
+}
+
+/// Whether a line names it as a word of its own: `ata3` stands in `ata3: …` and `ata3.00: …`, and not in `ata31: …`.
+fn mentions(text: &str, name: &str) -> bool {
+    let bounds = |at: usize| {
+        let before = text[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric() && c != '-');
+        let after = text[at + name.len()..].chars().next();
+        before && after.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '-')
+    };
+    text.match_indices(name).any(|(at, _)| bounds(at))
+}
+
+/// What a line tells of, by words that drivers of Linux use. Lines that only say that a drive was found are of no kind.
+fn kind(text: &str) -> Option<LogKind> {
+    const WORDS: [(LogKind, &[&str]); 8] = [
+        (LogKind::HostMemory, &["host memory buffer"]),
+        (
+            LogKind::LinkSpeed,
+            &[
+                "limiting SATA link speed",
+                "limited by",
+                "available PCIe bandwidth",
+                "not running at top speed",
+            ],
+        ),
+        (LogKind::Timeout, &["timeout", "timed out", "Timeout", "not responding"]),
+        (
+            LogKind::LinkError,
+            &[
+                "BadCRC",
+                "ICRC",
+                "SError",
+                "AER:",
+                "PCIe Bus Error",
+                "CRC error",
+                "Handshk",
+                "BadTLP",
+                "BadDLLP",
+                "link is slow",
+                "uas_eh_",
+                "uas_zap_pending",
+                "data transfer failed",
+            ],
+        ),
+        (
+            LogKind::Reset,
+            &[
+                "resetting",
+                "controller is down",
+                "hard reset",
+                "soft reset",
+                "reset high-speed",
+                "reset SuperSpeed",
+                "USB disconnect",
+                "reset SuperSpeed Plus",
+            ],
+        ),
+        (
+            LogKind::IoError,
+            &[
+                "I/O error",
+                "critical medium error",
+                "critical target error",
+                "UNC",
+                "Medium Error",
+                "error -110",
+                "error -84",
+            ],
+        ),
+        (LogKind::Heat, &["temperature", "thermal", "throttl", "overheat"]),
+        (
+            LogKind::Quirk,
+            &[
+                "quirk",
+                "disabling queued TRIM",
+                "no_ncq_trim",
+                "NONCQ",
+                "Assuming drive cache: write through",
+                "Mode parameters changed",
+            ],
+        ),
+    ];
+    let is_kind = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    WORDS.iter().find(|(_, words)| is_kind(words)).map(|(kind, _)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_read_and_what_is_none_is_left_out() {
+        let bytes = b"6,339,5140900,-;NET: Registered\n SUBSYSTEM=net\n3,340,5690716,-;ata3.00: failed\x1b command\nx;y\n;\n";
+        let records = records(bytes);
+        assert_eq!(records.len(), 2, "{records:?}");
+        assert_eq!((records[1].at_s, &*records[1].text), (5.690716, "ata3.00: failed? command"));
+    }
+
+    #[test]
+    fn a_name_is_a_word_of_its_own() {
+        assert!(mentions("ata3.00: failed command", "ata3"));
+        assert!(mentions("blk_update_request: I/O error, dev sda, sector 8", "sda"));
+        assert!(mentions("usb 2-1: reset SuperSpeed USB device", "2-1"));
+        for (text, name) in
+            [("ata31: x", "ata3"), ("usb 2-1.4: x", "2-1.4.1"), ("usb 12-1: x", "2-1"), ("sdaa: x", "sda")]
+        {
+            assert!(!mentions(text, name), "{text} {name}");
+        }
+    }
+
+    #[test]
+    fn lines_are_told_apart() {
+        for (text, expected) in [
+            ("nvme nvme0: I/O 23 QID 4 timeout, aborting", Some(LogKind::Timeout)),
+            ("nvme nvme0: controller is down; will reset: CSTS=0x3", Some(LogKind::Reset)),
+            ("nvme nvme0: allocated 64 MiB host memory buffer.", Some(LogKind::HostMemory)),
+            ("ata3: limiting SATA link speed to 3.0 Gbps", Some(LogKind::LinkSpeed)),
+            ("ata3.00: error: { ICRC ABRT }", Some(LogKind::LinkError)),
+            ("pcieport 0000:00:1d.0: AER: Corrected error message received", Some(LogKind::LinkError)),
+            ("sd 2:0:0:0: [sda] tag#19 uas_eh_abort_handler 0 uas-tag 20", Some(LogKind::LinkError)),
+            ("usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd", Some(LogKind::Reset)),
+            ("blk_update_request: I/O error, dev sda, sector 8", Some(LogKind::IoError)),
+            ("ata1.00: supports DRM functions and may not be fully accessible", None),
+            ("sd 2:0:0:0: [sda] Attached SCSI disk", None),
+        ] {
+            assert_eq!(kind(text), expected, "{text}");
+        }
+    }
+}

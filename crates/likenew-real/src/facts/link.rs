@@ -1,0 +1,287 @@
+//! The link to a drive, part by part, from what /sys says of each end.
+
+use likenew_core::facts::link::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
+use likenew_core::facts::{DriveKind, Fact, Hop, Link};
+
+use super::bytes::word;
+use super::subject::Subject;
+
+/// The way from the host to the drive.
+pub(crate) fn link(subject: &Subject<'_>) -> Link {
+    let (bus, mut hops) = match subject.kind {
+        DriveKind::Nvme => (nvme_bus(subject), Vec::new()),
+        DriveKind::Sata => (Fact::known("SATA".to_owned(), "the kernel's path to it"), sata_hops(subject)),
+        DriveKind::Usb => (Fact::known("USB".to_owned(), "the kernel's path to it"), usb_hops(subject)),
+        DriveKind::Card => (Fact::known("MMC".to_owned(), "the kernel's path to it"), Vec::new()),
+        _ => (bus_by_name(subject), Vec::new()),
+    };
+    let is_virtual = matches!(subject.kind, DriveKind::Virtual | DriveKind::Memory | DriveKind::Network);
+    if !is_virtual {
+        hops.extend(pcie_hops(subject, hops.is_empty()));
+    }
+    let least = |of: fn(&Hop) -> &Fact<u64>| {
+        hops.iter().map(of).filter(|fact| fact.value().is_some()).min_by_key(|fact| fact.get()).cloned()
+    };
+    let none = || {
+        if is_virtual || hops.is_empty() {
+            Fact::Unasked
+        } else {
+            Fact::unknown("no part of the link tells its speed", "/sys")
+        }
+    };
+    let complete = hops.iter().all(|hop| hop.bytes_per_s_max.value().is_some());
+    let possible = least(|hop| &hop.bytes_per_s_max).unwrap_or_else(none);
+    Link {
+        driver: driver(subject),
+        ceiling_bytes_per_s: least(|hop| &hop.bytes_per_s).unwrap_or_else(none),
+        possible_bytes_per_s: match possible {
+            Fact::Known { origin, .. } if !complete => {
+                Fact::unknown("not every part of the link tells what it could do", origin)
+            }
+            possible => possible,
+        },
+        queue_depth: queue_depth(subject),
+        queues: queues(subject),
+        bus,
+        hops,
+    }
+}
+
+fn bus_by_name(subject: &Subject<'_>) -> Fact<String> {
+    let place = format!("/sys/class/block/{}/device/subsystem", subject.name());
+    Fact::of(subject.roots.link_name(&place), "it hangs on nothing that has a name", place)
+}
+
+fn nvme_bus(subject: &Subject<'_>) -> Fact<String> {
+    let Some(controller) = &subject.controller else {
+        return Fact::unknown("its controller is not listed", "/sys/class/nvme");
+    };
+    let transport = subject.roots.line(&format!("/sys/class/nvme/{controller}/transport"));
+    transport.map(|transport| if transport == "pcie" { "PCIe".to_owned() } else { transport })
+}
+
+fn driver(subject: &Subject<'_>) -> Fact<String> {
+    let roots = subject.roots;
+    // Of USB the driver of the interface decides, of others that of what they are plugged into.
+    for folder in subject.ancestors() {
+        let is_wanted = match subject.kind {
+            DriveKind::Usb => roots.exists(&format!("{folder}/bInterfaceClass")),
+            DriveKind::Card | DriveKind::Virtual => true,
+            _ => roots.exists(&format!("{folder}/class")),
+        };
+        let place = format!("{folder}/driver");
+        if let Some(name) = roots.link_name(&place).filter(|_| is_wanted) {
+            return Fact::known(name, place);
+        }
+    }
+    match subject.kind {
+        DriveKind::Memory | DriveKind::Network | DriveKind::Other => Fact::Unasked,
+        _ => Fact::unknown("no driver is named on the way to it", "/sys"),
+    }
+}
+
+/// Parts of PCI Express: the function that the drive is or hangs on, the port above it, and all bridges up to the host. A
+/// function on the host's own bus has no link.
+fn pcie_hops(subject: &Subject<'_>, is_drive: bool) -> Vec<Hop> {
+    let roots = subject.roots;
+    let functions: Vec<String> = subject
+        .ancestors()
+        .filter(|folder| roots.exists(&format!("{folder}/vendor")) && is_pci_address(last(folder)))
+        .take(8)
+        .collect();
+    let is_integrated =
+        |folder: &str| folder.rsplit('/').nth(1).is_some_and(|above| above.starts_with("pci"));
+    if functions.first().is_none_or(|folder| is_integrated(folder)) {
+        return Vec::new();
+    }
+    let what = |number: usize| match number {
+        0 if is_drive => "the drive",
+        0 => "the controller",
+        1 => "the port above",
+        _ => "a bridge above",
+    };
+    functions.iter().enumerate().map(|(number, folder)| pcie_hop(subject, folder, what(number))).collect()
+}
+
+fn pcie_hop(subject: &Subject<'_>, folder: &str, what: &str) -> Hop {
+    let roots = subject.roots;
+    let speed = |name: &str| {
+        roots.line(&format!("{folder}/{name}")).and_then("it names no speed", |text| transfers_per_s(&text))
+    };
+    // Width 0 is no link, and 255 one that does not know.
+    let lanes = |name: &str| {
+        let number = roots.number::<u32>(&format!("{folder}/{name}"));
+        number.and_then("it says no width", |lanes| (1..=32).contains(&lanes).then_some(lanes))
+    };
+    let (now, best) = (speed("current_link_speed"), speed("max_link_speed"));
+    let (lanes, lanes_max) = (lanes("current_link_width"), lanes("max_link_width"));
+    let carries = |speed: &Fact<u64>, lanes: &Fact<u32>| match lanes.get() {
+        Some(lanes) => speed.clone().map(|speed| pcie_bytes_per_s(speed, lanes)),
+        None => lanes.clone().map(u64::from),
+    };
+    Hop {
+        name: last(folder).to_owned(),
+        what: what.to_owned(),
+        bytes_per_s: carries(&now, &lanes),
+        bytes_per_s_max: carries(&best, &lanes_max),
+        line_bits_per_s: now,
+        line_bits_per_s_max: best,
+        lanes,
+        lanes_max,
+    }
+}
+
+/// `8.0 GT/s PCIe`, or `8 GT/s` of older kernels.
+fn transfers_per_s(text: &str) -> Option<u64> {
+    let gigatransfers: f64 = text.split_once("GT/s")?.0.trim().parse().ok()?;
+    (0.1..1000.0).contains(&gigatransfers).then_some((gigatransfers * 1e9).round() as u64)
+}
+
+/// `0000:01:00.0`
+pub(crate) fn is_pci_address(name: &str) -> bool {
+    let is_hex = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts: Vec<&str> = name.split([':', '.']).collect();
+    parts.len() == 4 && name.contains('.') && parts.into_iter().all(is_hex)
+}
+
+/// The drive's own side (IDENTIFY DEVICE words 76 and 77, ACS-3) and the port's (`ata_link`, and the capabilities of AHCI).
+fn sata_hops(subject: &Subject<'_>) -> Vec<Hop> {
+    let mut hops = vec![sata_drive(subject)];
+    hops.extend(sata_port(subject));
+    hops
+}
+
+fn sata_drive(subject: &Subject<'_>) -> Hop {
+    let identify = subject.ata_identify();
+    let of_generation = |generation: u32| (1..=3).contains(&generation).then(|| 750_000_000 << generation);
+    let best = identify.clone().and_then("it does not say", |identify| {
+        let speeds = word(&identify, 76).filter(|word| *word != 0xFFFF)? >> 1 & 0b111;
+        of_generation(u16::BITS - speeds.leading_zeros())
+    });
+    let now = identify
+        .and_then("it does not say", |identify| of_generation(u32::from(word(&identify, 77)? >> 1 & 0b111)));
+    sata_hop(subject.name(), "the drive", now, best)
+}
+
+fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
+    let roots = subject.roots;
+    let port = subject.ancestors().find(|folder| {
+        last(folder).strip_prefix("ata").is_some_and(|number| number.parse::<u32>().is_ok())
+    })?;
+    let link = roots.names(&port).into_iter().find(|name| name.starts_with("link"))?;
+    let speed = |name: &str| {
+        let line = roots.line(&format!("/sys/class/ata_link/{link}/{name}"));
+        line.and_then("it is not limited, or not known", |text| gigabits_per_s(&text))
+    };
+    let host = roots.names(&port).into_iter().find(|name| name.starts_with("host"));
+    // The speed of an AHCI's ports stands in bits 20 to 23 of its capabilities (AHCI 1.3.1, §3.1.1, ISS).
+    let capable = host.map_or(Fact::Unasked, |host| {
+        let capabilities = roots.hexadecimal(&format!("/sys/class/scsi_host/{host}/ahci_host_caps"));
+        capabilities.and_then("it names no speed", |bits| match bits >> 20 & 0xF {
+            generation @ 1..=3 => Some(750_000_000 << generation),
+            _ => None,
+        })
+    });
+    let best = capable.or_else(|| speed("hw_sata_spd_limit"));
+    Some(sata_hop(last(&port).to_owned(), "the port", speed("sata_spd"), best))
+}
+
+fn sata_hop(name: String, what: &str, now: Fact<u64>, best: Fact<u64>) -> Hop {
+    Hop {
+        name,
+        what: what.to_owned(),
+        bytes_per_s: now.clone().map(sata_bytes_per_s),
+        bytes_per_s_max: best.clone().map(sata_bytes_per_s),
+        line_bits_per_s: now,
+        line_bits_per_s_max: best,
+        ..Hop::default()
+    }
+}
+
+/// `6.0 Gbps`
+fn gigabits_per_s(text: &str) -> Option<u64> {
+    let gigabits: f64 = text.split_once("Gbps")?.0.trim().parse().ok()?;
+    (0.1..1000.0).contains(&gigabits).then_some((gigabits * 1e9).round() as u64)
+}
+
+/// The USB device and every hub above it.
+fn usb_hops(subject: &Subject<'_>) -> Vec<Hop> {
+    let roots = subject.roots;
+    let devices = subject.ancestors().filter(|folder| roots.exists(&format!("{folder}/speed")));
+    devices.take(8).enumerate().map(|(number, folder)| usb_hop(subject, &folder, number == 0)).collect()
+}
+
+fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
+    let roots = subject.roots;
+    let speed =
+        roots.number::<f64>(&format!("{folder}/speed")).and_then("it is no speed of USB", |megabits| {
+            (1.0..1e6).contains(&megabits).then_some((megabits * 1e6).round() as u64)
+        });
+    // A drive of USB 3 says 2.1 where it was connected as one of USB 2, and what it could do is not told there.
+    let version = roots.number::<f64>(&format!("{folder}/version"));
+    let best = if is_drive {
+        let why = "it says version 2.1, as drives of USB 3 do where they are connected as USB 2";
+        version.and_then(why, |version| speed.get().filter(|_| version < 2.05 || version >= 3.0))
+    } else {
+        speed.clone()
+    };
+    Hop {
+        name: last(folder).to_owned(),
+        what: if is_drive { "the drive" } else { "hub" }.to_owned(),
+        bytes_per_s: speed.clone().map(usb_bytes_per_s),
+        bytes_per_s_max: best.clone().map(usb_bytes_per_s),
+        line_bits_per_s: speed,
+        line_bits_per_s_max: best,
+        ..Hop::default()
+    }
+}
+
+fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
+    match (&subject.controller, subject.kind) {
+        // The size of a queue is told less one (NVMe Base Specification 2.0, §3.3.3.1).
+        (Some(controller), _) => subject
+            .roots
+            .number::<u64>(&format!("/sys/class/nvme/{controller}/sqsize"))
+            .map(|size| size.saturating_add(1)),
+        (None, DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb) => {
+            subject.roots.count(&subject.device, "device/queue_depth")
+        }
+        _ => Fact::Unasked,
+    }
+}
+
+fn queues(subject: &Subject<'_>) -> Fact<u64> {
+    let of = |controller: &String| {
+        // One of them is for commands of administration.
+        let all = subject.roots.number::<u64>(&format!("/sys/class/nvme/{controller}/queue_count"));
+        all.map(|queues| queues.saturating_sub(1))
+    };
+    subject.controller.as_ref().map_or(Fact::Unasked, of)
+}
+
+fn last(folder: &str) -> &str {
+    folder.rsplit('/').next().unwrap_or(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_are_read_as_every_kernel_writes_them() {
+        assert_eq!(transfers_per_s("8.0 GT/s PCIe"), Some(8_000_000_000));
+        assert_eq!(transfers_per_s("2.5 GT/s"), Some(2_500_000_000));
+        assert_eq!(gigabits_per_s("1.5 Gbps"), Some(1_500_000_000));
+        for text in ["Unknown", "", "GT/s", "-1 GT/s", "NaN GT/s", "inf GT/s", "<unknown>"] {
+            assert_eq!((transfers_per_s(text), gigabits_per_s(text)), (None, None), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_pci_is_told_from_other_names() {
+        assert!(is_pci_address("0000:01:00.0") && is_pci_address("10000:e1:00.0"));
+        for name in ["pci0000:00", "ata3", "0000:00:1d", "1-1:1.0", "2:0:0:0", ":::."] {
+            assert!(!is_pci_address(name), "{name}");
+        }
+    }
+}

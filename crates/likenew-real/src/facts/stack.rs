@@ -1,0 +1,163 @@
+//! The layers from a folder or device down to the drives.
+
+use likenew_core::facts::{Fact, Layer, LayerKind};
+
+use super::asker::{Asker, Question, answer};
+use super::roots::Roots;
+use crate::block::BlockDevice;
+use crate::drive_facts::clean;
+use crate::layer_kind::layer_kind;
+use crate::mounts::Mount;
+use crate::trim::{SENDERS, stack};
+
+/// The layers below some devices, from the top down; what several of them have in common stands once.
+pub(crate) fn layers(roots: &Roots, asker: &dyn Asker, devices: &[BlockDevice]) -> Vec<Layer> {
+    let mut layers: Vec<Layer> = Vec::new();
+    for device in devices.iter().flat_map(stack) {
+        if layers.iter().all(|known| known.name != device.name()) {
+            layers.push(layer(roots, asker, &device));
+        }
+    }
+    layers
+}
+
+/// The drives at the bottom of some devices.
+pub(crate) fn bottoms(devices: &[BlockDevice]) -> Vec<BlockDevice> {
+    let mut bottoms: Vec<BlockDevice> = Vec::new();
+    for device in devices.iter().flat_map(stack) {
+        if device.below().is_empty() && bottoms.iter().all(|known| known.folder() != device.folder()) {
+            bottoms.push(device);
+        }
+    }
+    bottoms
+}
+
+/// A mounted file system as the topmost layer.
+pub(crate) fn mounted(mount: &Mount, devices: &[BlockDevice]) -> Layer {
+    let sends = SENDERS.contains(&&*mount.kind);
+    let origin = "/proc/self/mountinfo";
+    Layer {
+        name: clean(&mount.point),
+        kind: LayerKind::FileSystem,
+        on: devices.iter().map(BlockDevice::name).collect(),
+        label: Fact::known(clean(&mount.kind), origin),
+        takes_trim: if sends {
+            Fact::known(true, origin)
+        } else {
+            Fact::unknown(format!("of {} it is not known whether it sends TRIM", mount.kind), origin)
+        },
+        ..Layer::default()
+    }
+}
+
+fn layer(roots: &Roots, asker: &dyn Asker, device: &BlockDevice) -> Layer {
+    let kind = layer_kind(device);
+    let bytes = |sectors: u64| sectors.checked_mul(512);
+    let number = |name: &str| roots.count::<u64>(device, name);
+    let base = Layer {
+        name: device.name(),
+        kind,
+        on: device.below().iter().map(BlockDevice::name).collect(),
+        label: label(roots, device, kind),
+        // /sys counts in sectors of 512 bytes, whatever the device's own are.
+        capacity_bytes: number("size").and_then("it is too large to be true", bytes),
+        alignment_offset_bytes: roots.count(device, "alignment_offset"),
+        discard_alignment_bytes: number("discard_alignment"),
+        ..Layer::default()
+    };
+    if kind == LayerKind::Partition {
+        let start_bytes = number("start").and_then("it is too large to be true", bytes);
+        return Layer { start_bytes, ..base };
+    }
+    let kibibytes = |kibibytes: u64| kibibytes.checked_mul(1024);
+    let discards = number("queue/discard_max_bytes");
+    Layer {
+        logical_block_bytes: number("queue/logical_block_size"),
+        physical_block_bytes: number("queue/physical_block_size"),
+        optimal_io_bytes: number("queue/optimal_io_size"),
+        takes_trim: discards.clone().map(|bytes| bytes > 0),
+        discard_bytes_max: discards,
+        discard_granularity_bytes: number("queue/discard_granularity"),
+        provisioning_mode: provisioning(device),
+        scheduler: roots.attribute(device, "queue/scheduler").map(|all| chosen(&all)),
+        queue_requests_max: number("queue/nr_requests"),
+        request_bytes_max: number("queue/max_sectors_kb").and_then("it is too large to be true", kibibytes),
+        read_ahead_bytes: number("queue/read_ahead_kb").and_then("it is too large to be true", kibibytes),
+        write_cache: roots.attribute(device, "queue/write_cache"),
+        rotates: roots.attribute(device, "queue/rotational").map(|text| text == "1"),
+        options: options(asker, device, kind),
+        ..array(roots, device, kind, base)
+    }
+}
+
+fn label(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<String> {
+    match kind {
+        LayerKind::Loop => roots.attribute(device, "loop/backing_file"),
+        _ if device.attribute("dm/name").is_some() => roots.attribute(device, "dm/name"),
+        _ => Fact::Unasked,
+    }
+}
+
+fn provisioning(device: &BlockDevice) -> Fact<String> {
+    match device.provisioning_mode() {
+        Some(mode) => Fact::known(mode, Roots::place(device, "device/scsi_disk/*/provisioning_mode")),
+        None => Fact::Unasked,
+    }
+}
+
+/// Of `mq-deadline [none] kyber` the one in brackets.
+fn chosen(all: &str) -> String {
+    let inside = all.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0));
+    inside.unwrap_or(all).to_owned()
+}
+
+fn array(roots: &Roots, device: &BlockDevice, kind: LayerKind, base: Layer) -> Layer {
+    if kind != LayerKind::Array {
+        return base;
+    }
+    Layer {
+        level: roots.attribute(device, "md/level"),
+        chunk_bytes: roots.count(device, "md/chunk_size"),
+        members_missing: roots.count(device, "md/degraded"),
+        busy_with: roots.attribute(device, "md/sync_action"),
+        ..base
+    }
+}
+
+/// Options of a mapping that decide speed, without its keys and places.
+fn options(asker: &dyn Asker, device: &BlockDevice, kind: LayerKind) -> Fact<Vec<String>> {
+    if kind != LayerKind::Crypt {
+        return Fact::Unasked;
+    }
+    let table = answer(asker, &device.name(), Question::MapperTable);
+    table.and_then("it is no table of dm-crypt", |table| crypt_options(&String::from_utf8_lossy(&table)))
+}
+
+/// `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]` (Documentation/admin-guide/device-mapper/dm-crypt.rst).
+fn crypt_options(table: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = table.lines().next()?.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "crypt")?;
+    words.get(at + 5)?;
+    Some(words.iter().skip(at + 7).map(|word| clean(word)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_table_only_the_options_are_kept() {
+        let table = "0 41943040 crypt aes-xts-plain64 :64:logon:cryptsetup:abc 0 8:3 32768 2 allow_discards no_read_workqueue\n";
+        assert_eq!(crypt_options(table).unwrap(), ["allow_discards", "no_read_workqueue"]);
+        assert_eq!(crypt_options("0 8 crypt aes-xts-plain64 00ff 0 8:3 32768").unwrap(), [""; 0]);
+        for table in ["", "0 8 linear 8:3 0", "crypt", "0 8 crypt aes"] {
+            assert_eq!(crypt_options(table), None, "{table}");
+        }
+    }
+
+    #[test]
+    fn the_scheduler_in_use_stands_in_brackets() {
+        assert_eq!(chosen("mq-deadline [none] kyber"), "none");
+        assert_eq!((chosen("none"), chosen("[x")), ("none".into(), "[x".into()));
+    }
+}

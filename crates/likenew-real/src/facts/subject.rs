@@ -1,0 +1,149 @@
+//! One drive that facts are collected of, with everything that several readers need of it.
+
+use likenew_core::facts::{DriveKind, Fact, LayerKind};
+
+use super::asker::{Asker, Question, fact};
+use super::roots::Roots;
+use crate::block::BlockDevice;
+use crate::layer_kind::layer_kind;
+
+/// A drive at the bottom of a stack.
+pub(crate) struct Subject<'a> {
+    pub(crate) roots: &'a Roots,
+    pub(crate) asker: &'a dyn Asker,
+    pub(crate) device: BlockDevice,
+    pub(crate) kind: DriveKind,
+    /// Its folder without links, as the machine calls it.
+    pub(crate) folder: String,
+    /// The controller of an NVMe drive: `nvme0`.
+    pub(crate) controller: Option<String>,
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn new(roots: &'a Roots, asker: &'a dyn Asker, device: BlockDevice) -> Self {
+        let folder = roots.folder_of(&device);
+        let controller = controller(roots, &device);
+        let kind = kind(&device, &folder, controller.is_some());
+        Self { roots, asker, device, kind, folder, controller }
+    }
+
+    /// The kernel's name.
+    pub(crate) fn name(&self) -> String {
+        self.device.name()
+    }
+
+    /// An attribute of the device.
+    pub(crate) fn line(&self, name: &str) -> Fact<String> {
+        self.roots.attribute(&self.device, name)
+    }
+
+    /// Asks the drive.
+    pub(crate) fn ask(&self, question: Question) -> Fact<Vec<u8>> {
+        fact(self.asker.ask(&self.name(), question), question.origin())
+    }
+
+    /// ATA's IDENTIFY DEVICE: out of the page that the kernel keeps of it (SPC-4, ATA Information, 89h, from byte 60 on), which everyone
+    /// may read, or by asking.
+    pub(crate) fn ata_identify(&self) -> Fact<Vec<u8>> {
+        if self.kind != DriveKind::Sata {
+            return Fact::Unasked;
+        }
+        let page = self.roots.bytes(&Roots::place(&self.device, "device/vpd_pg89"));
+        let inside = |page: Vec<u8>| {
+            let is_page = page.get(1) == Some(&0x89);
+            page.get(60..572)
+                .filter(|identify| is_page && identify.iter().any(|byte| *byte != 0))
+                .map(<[u8]>::to_vec)
+        };
+        let kept = page.and_then("the page is not what it should be", inside);
+        if kept.value().is_some() { kept } else { self.ask(Question::AtaIdentify) }
+    }
+
+    /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's ata_id and usb_id).
+    pub(crate) fn udev(&self, name: &str) -> Fact<String> {
+        let Some(number) = self.device.number() else { return Fact::Unasked };
+        let file = format!("/run/udev/data/b{}:{}", number.major, number.minor);
+        let find = |text: String| {
+            let value = text
+                .lines()
+                .find_map(|line| line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('='))?;
+            super::bytes::text(unescape(value).as_bytes())
+        };
+        self.roots.text(&file).and_then("udev does not say", find)
+    }
+
+    /// Folders from the drive up to the root of /sys, as the machine calls them.
+    pub(crate) fn ancestors(&self) -> impl Iterator<Item = String> + use<> {
+        let path = std::path::PathBuf::from(&self.folder);
+        let all: Vec<String> = path.ancestors().skip(1).map(|folder| folder.display().to_string()).collect();
+        all.into_iter().take_while(|folder| folder.starts_with("/sys/devices/"))
+    }
+}
+
+/// Undoes udev's spelling of blanks and others, `\x20`.
+fn unescape(text: &str) -> String {
+    let mut parts = text.split("\\x");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if byte.is_ascii() => {
+                plain.push(byte.into());
+                plain += &part[2..];
+            }
+            _ => {
+                plain += "\\x";
+                plain += part;
+            }
+        }
+    }
+    plain
+}
+
+/// The controller of a namespace; with multipath, the first of those that its subsystem has.
+fn controller(roots: &Roots, device: &BlockDevice) -> Option<String> {
+    if !device.name().starts_with("nvme") {
+        return None;
+    }
+    let folder = roots.resolved(&Roots::place(device, "device"))?;
+    let own = folder.rsplit('/').next()?.to_owned();
+    if roots.exists(&format!("/sys/class/nvme/{own}")) {
+        return Some(own);
+    }
+    roots.names(&folder).into_iter().find(|name| roots.exists(&format!("/sys/class/nvme/{name}")))
+}
+
+fn kind(device: &BlockDevice, folder: &str, has_controller: bool) -> DriveKind {
+    match layer_kind(device) {
+        LayerKind::UsbDisk => DriveKind::Usb,
+        LayerKind::VirtualDisk => DriveKind::Virtual,
+        LayerKind::Memory => DriveKind::Memory,
+        LayerKind::Network => DriveKind::Network,
+        LayerKind::Disk if has_controller || device.name().starts_with("nvme") => DriveKind::Nvme,
+        LayerKind::Disk if device.name().starts_with("mmcblk") => DriveKind::Card,
+        LayerKind::Disk if is_ata(device, folder) => DriveKind::Sata,
+        LayerKind::Disk if device.name().starts_with("sd") => DriveKind::Scsi,
+        _ => DriveKind::Other,
+    }
+}
+
+/// Behind an ATA port, or a disk of ATA behind a controller for SAS.
+fn is_ata(device: &BlockDevice, folder: &str) -> bool {
+    let on_port = folder.split('/').any(|part| {
+        part.strip_prefix("ata")
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    on_port || device.attribute("device/vendor").as_deref() == Some("ATA")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_of_udev_are_undone() {
+        assert_eq!(unescape(r"Samsung\x20SSD\x20870"), "Samsung SSD 870");
+        for text in [r"a\x", r"a\xzz", r"\x2", "plain", r"\xff"] {
+            assert_eq!(unescape(text), text);
+        }
+    }
+}

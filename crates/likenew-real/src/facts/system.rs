@@ -1,0 +1,132 @@
+//! This machine as who answers: by ioctls, system calls, and two programs that know how to ask.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use likenew_core::look::FACTS_WAIT;
+use rustix::fs::{Mode, OFlags, open, statvfs};
+use rustix::io::Errno;
+
+use super::asker::{Asker, Filled, Question, Refusal};
+use crate::clock::Monotonic;
+use crate::{ata_command, nvme_admin};
+
+/// What the kernel has kept of its log is not much longer.
+const LOG_BYTES_MAX: usize = 8 << 20;
+
+/// This machine.
+pub(crate) struct System;
+
+impl Asker for System {
+    fn ask(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
+        match question {
+            Question::KernelLog => kernel_log(),
+            // It hides keys unless it is told to show them.
+            Question::MapperTable => run("dmsetup", &["table"], device),
+            Question::Smartctl => run("smartctl", &["--json=c", "-a"], device),
+            Question::NvmeController => nvme(device, nvme_admin::Reads::Controller).map(|(answer, _)| answer),
+            Question::NvmeNamespace => nvme(device, nvme_admin::Reads::Namespace).map(|(answer, _)| answer),
+            Question::NvmeLog(page @ 0xC0.., bytes) => {
+                nvme(device, nvme_admin::Reads::LogOfFirst(page, bytes)).map(|(answer, _)| answer)
+            }
+            Question::NvmeLog(page, bytes) => {
+                nvme(device, nvme_admin::Reads::Log(page, bytes)).map(|(answer, _)| answer)
+            }
+            Question::NvmeFeature(feature) => {
+                let (data, value) = nvme(device, nvme_admin::Reads::Feature(feature))?;
+                Ok([&value.to_le_bytes()[..], &data].concat())
+            }
+            Question::AtaIdentify => {
+                let words = ata_command::identify(open_device(device)?).map_err(refusal)?;
+                Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+            }
+            Question::AtaSmartData => ata(device, ata_command::Reads::SmartData),
+            Question::AtaSmartThresholds => ata(device, ata_command::Reads::SmartThresholds),
+            Question::AtaLog(log, page) => ata(device, ata_command::Reads::Log(log, page)),
+        }
+    }
+
+    fn filled(&self, path: &str) -> Result<Filled, Refusal> {
+        let of = statvfs(path).map_err(refusal)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
+        Ok(Filled {
+            total_bytes: bytes(of.f_blocks),
+            free_bytes: bytes(of.f_bfree),
+            available_bytes: bytes(of.f_bavail),
+        })
+    }
+
+    fn is_root(&self) -> bool {
+        rustix::process::geteuid().is_root()
+    }
+
+    fn now_s(&self) -> i64 {
+        jiff::Timestamp::now().as_second()
+    }
+
+    fn pause_s(&self) -> f64 {
+        let clock = Monotonic::start();
+        clock.rest(FACTS_WAIT);
+        clock.now().as_secs_f64()
+    }
+}
+
+fn refusal(errno: Errno) -> Refusal {
+    match errno {
+        Errno::ACCESS | Errno::PERM => Refusal::Rights,
+        Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL => {
+            Refusal::Other("this kind of device does not take such a question".to_owned())
+        }
+        errno => Refusal::Other(format!("there was no answer: {errno}")),
+    }
+}
+
+fn open_device(device: &str) -> Result<OwnedFd, Refusal> {
+    let path = PathBuf::from("/dev").join(device.replace('!', "/"));
+    open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).map_err(refusal)
+}
+
+fn nvme(device: &str, what: nvme_admin::Reads) -> Result<(Vec<u8>, u32), Refusal> {
+    nvme_admin::read(open_device(device)?, what).map_err(refusal)
+}
+
+fn ata(device: &str, what: ata_command::Reads) -> Result<Vec<u8>, Refusal> {
+    ata_command::read(open_device(device)?, what).map_err(refusal)
+}
+
+/// Everything that the kernel still has of its log. Each read gives one record, and nothing is waited for.
+fn kernel_log() -> Result<Vec<u8>, Refusal> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let log = open("/dev/kmsg", flags, Mode::empty()).map_err(refusal)?;
+    let (mut all, mut record) = (Vec::new(), vec![0; 8192]);
+    while all.len() < LOG_BYTES_MAX {
+        match rustix::io::read(&log, &mut record[..]) {
+            Ok(0) | Err(Errno::AGAIN) => break,
+            Ok(length) => all.extend_from_slice(&record[..length]),
+            // A record was overwritten while it was to be read; the next one is there.
+            Err(Errno::PIPE) => {}
+            // Longer than any that the kernel writes.
+            Err(Errno::INVAL) => break,
+            Err(errno) => return Err(refusal(errno)),
+        }
+    }
+    Ok(all)
+}
+
+/// What a program says of a device. Programs are asked where there is no other way, and none of them is needed.
+fn run(program: &str, arguments: &[&str], device: &str) -> Result<Vec<u8>, Refusal> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Refusal::Rights);
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).arg(format!("/dev/{}", device.replace('!', "/")));
+    match command.stdin(Stdio::null()).stderr(Stdio::null()).output() {
+        Ok(output) if !output.stdout.is_empty() => Ok(output.stdout),
+        Ok(_) => Err(Refusal::Other(format!("{program} says nothing of it"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Refusal::Other(format!("{program} is not installed")))
+        }
+        Err(error) => Err(Refusal::Other(format!("{program} could not be started: {error}"))),
+    }
+}

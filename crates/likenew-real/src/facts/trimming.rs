@@ -1,0 +1,166 @@
+//! Who sends TRIM for a file system: its mount, or the timer of fstrim, and whether that really covers it.
+
+use likenew_core::facts::{Fact, Trimming};
+
+use super::asker::Asker;
+use super::roots::Roots;
+use crate::mounts::{Mount, unescape};
+use crate::trim::SENDERS;
+
+/// Folders of systemd's units, the most important first (systemd.unit(5)).
+const UNITS: [&str; 5] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+];
+const STAMP: &str = "/var/lib/systemd/timers/stamp-fstrim.timer";
+
+/// What is set up for this mount.
+pub(crate) fn trimming(roots: &Roots, asker: &dyn Asker, mount: &Mount) -> Trimming {
+    let sends = SENDERS.contains(&&*mount.kind);
+    let at_once = mount.has_option("discard");
+    let timer = unit(roots, "fstrim.timer");
+    let (covers, because, origin) = match coverage(roots, mount) {
+        Ok((covers, because, origin)) => (Fact::known(covers, origin.clone()), because, origin),
+        Err(why) => (Fact::unknown(why.clone(), "fstrim.service"), why, "fstrim.service".to_owned()),
+    };
+    Trimming {
+        at_once: if sends { Fact::known(at_once, "/proc/self/mountinfo") } else { Fact::Unasked },
+        timer_present: present(roots, timer.as_deref()),
+        timer_enabled: enabled(roots, timer.as_deref()),
+        timer_last_run_age_s: last_run(roots, asker),
+        timer_covers: covers,
+        timer_covers_because: Fact::known(because, origin),
+    }
+}
+
+/// The file of a unit, unless it is masked.
+fn unit(roots: &Roots, name: &str) -> Option<String> {
+    let path = UNITS.iter().map(|folder| format!("{folder}/{name}")).find(|path| roots.exists(path))?;
+    let masked = roots.link(&path).is_some_and(|target| target == std::path::Path::new("/dev/null"));
+    (!masked).then_some(path)
+}
+
+fn present(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
+    if let Some(path) = timer {
+        return Fact::known(true, path);
+    }
+    // Without systemd, distributions run it by cron.
+    let jobs = ["/etc/cron.daily/fstrim", "/etc/cron.weekly/fstrim", "/etc/periodic/weekly/fstrim"];
+    match jobs.iter().find(|job| roots.exists(job)) {
+        Some(job) => Fact::known(true, *job),
+        None if UNITS.iter().any(|folder| roots.exists(folder)) => Fact::known(false, "fstrim.timer"),
+        None => Fact::unknown("neither systemd nor a job of cron for it is seen from here", "fstrim.timer"),
+    }
+}
+
+fn enabled(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
+    if timer.is_none() {
+        return present(roots, timer);
+    }
+    let wants = UNITS.iter().map(|folder| format!("{folder}/timers.target.wants/fstrim.timer"));
+    match wants.into_iter().find(|link| roots.exists(link)) {
+        Some(link) => Fact::known(true, link),
+        None => Fact::known(false, "/etc/systemd/system/timers.target.wants"),
+    }
+}
+
+fn last_run(roots: &Roots, asker: &dyn Asker) -> Fact<u64> {
+    match roots.changed_s(STAMP) {
+        Some(changed) => Fact::known(u64::try_from(asker.now_s() - changed).unwrap_or(0), STAMP),
+        None => Fact::unknown("it has left no stamp: it never ran, or keeps none", STAMP),
+    }
+}
+
+/// Whether the service trims this mount, why, and where that is known from.
+fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), String> {
+    let no = |why: String, origin: &str| Ok((false, why, origin.to_owned()));
+    if !SENDERS.contains(&&*mount.kind) {
+        return no(format!("fstrim does not trim {}", mount.kind), "/proc/self/mountinfo");
+    }
+    let path = unit(roots, "fstrim.service")
+        .ok_or("the service that the timer starts is not there, so what it would trim is not known")?;
+    let text = roots.text(&path);
+    let text = text.value().ok_or("the service that the timer starts can not be read")?;
+    let in_container = ["/run/systemd/container", "/.dockerenv", "/run/.containerenv"];
+    if text.contains("ConditionVirtualization=!container")
+        && in_container.iter().any(|mark| roots.exists(mark))
+    {
+        return no("it does not run in a container".to_owned(), &path);
+    }
+    let command = text.lines().filter_map(|line| line.trim().strip_prefix("ExecStart=")).next_back();
+    let command = command.ok_or("the service names no command")?;
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let list = words.iter().position(|word| matches!(*word, "--listed-in" | "-I"));
+    let list = list.and_then(|at| words.get(at + 1).copied());
+    let list = list.or_else(|| words.iter().find_map(|word| word.strip_prefix("--listed-in=")));
+    if let Some(list) = list {
+        return listed_in(roots, mount, list);
+    }
+    if words.iter().any(|word| matches!(*word, "--fstab" | "-A")) {
+        return listed_in(roots, mount, "/etc/fstab");
+    }
+    if words.iter().any(|word| matches!(*word, "--all" | "-a" | "-av")) {
+        return Ok((true, "it trims all that is mounted".to_owned(), path));
+    }
+    let named = words.iter().skip(1).any(|word| *word == mount.point);
+    Ok((named, format!("it runs {command}"), path))
+}
+
+/// fstrim takes the first of these files that lists anything, and looks at no other (fstrim(8), --listed-in).
+fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String, String), String> {
+    for file in files.split(':') {
+        let text = roots.text(file);
+        let entries: Vec<Entry> = match text.value() {
+            Some(text) => text.lines().filter_map(|line| Entry::parse(line, file)).collect(),
+            None if text.why().is_some_and(|why| why.contains("may not")) => {
+                return Err(format!("{file} may not be read"));
+            }
+            None => continue,
+        };
+        if entries.is_empty() {
+            continue;
+        }
+        let entry = entries.iter().find(|entry| entry.point == mount.point);
+        let (covers, why) = match entry {
+            Some(entry) if entry.has("X-fstrim.notrim") => {
+                (false, format!("{file} excludes it with X-fstrim.notrim"))
+            }
+            Some(_) if mount.has_option("ro") => (false, "it is mounted read-only".to_owned()),
+            Some(_) => (true, format!("it is listed in {file}")),
+            None => (false, format!("the timer trims what {file} lists, and {} is not in it", mount.point)),
+        };
+        return Ok((covers, why, file.to_owned()));
+    }
+    Ok((false, format!("none of {files} lists anything"), files.to_owned()))
+}
+
+/// A line of fstab(5), or of mountinfo.
+struct Entry {
+    point: String,
+    options: String,
+}
+
+impl Entry {
+    fn parse(line: &str, file: &str) -> Option<Self> {
+        if file.ends_with("mountinfo") {
+            let mount = Mount::parse(line)?;
+            return Some(Self { point: mount.point, options: mount.options });
+        }
+        let line = line.trim();
+        if line.starts_with('#') {
+            return None;
+        }
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        Some(Self {
+            point: unescape(fields.get(1)?),
+            options: fields.get(3).copied().unwrap_or("").to_owned(),
+        })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.options.split(',').any(|option| option == name)
+    }
+}

@@ -1,0 +1,59 @@
+//! What a block device is, as a layer between a folder and a medium.
+
+use likenew_core::facts::LayerKind;
+
+use crate::block::BlockDevice;
+
+/// Told by its name, its identifier, and what it hangs on.
+pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
+    let name = device.name();
+    let numbered = |prefix: &str| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    if device.is_partition() {
+        LayerKind::Partition
+    } else if ["dm/name", "dm/uuid"].iter().any(|name| device.attribute(name).is_some()) {
+        mapping_kind(device)
+    } else if device.attribute("md/level").is_some() || numbered("md") {
+        LayerKind::Array
+    } else if numbered("bcache") {
+        LayerKind::Cache
+    } else if device.attribute("loop/backing_file").is_some() || numbered("loop") {
+        LayerKind::Loop
+    } else if ["ram", "zram", "brd"].into_iter().any(numbered) {
+        LayerKind::Memory
+    } else if ["nbd", "rbd", "drbd"].into_iter().any(numbered) || hangs_on(device, "session") {
+        LayerKind::Network
+    } else if hangs_on(device, "usb") {
+        LayerKind::UsbDisk
+    } else if matches!(device.bus().as_deref(), Some("virtio" | "xen" | "vmbus")) {
+        LayerKind::VirtualDisk
+    } else {
+        LayerKind::Disk
+    }
+}
+
+/// The identifiers of mappings begin with who made them (libdevmapper's `DM_UUID`); those of LVM end with what they are for.
+fn mapping_kind(device: &BlockDevice) -> LayerKind {
+    let uuid = device.attribute("dm/uuid").unwrap_or_default();
+    let is_pool = |uuid: &str| ["-tpool", "-tdata", "-tmeta"].iter().any(|end| uuid.ends_with(end));
+    let on_pool = || {
+        device.slave_devices().iter().any(|below| is_pool(&below.attribute("dm/uuid").unwrap_or_default()))
+    };
+    match uuid.split_once('-').map(|(maker, _)| maker) {
+        Some("CRYPT") => LayerKind::Crypt,
+        Some("LVM") if is_pool(&uuid) => LayerKind::ThinPool,
+        Some("LVM") if on_pool() => LayerKind::Thin,
+        Some("LVM") => LayerKind::LogicalVolume,
+        Some("mpath") => LayerKind::Multipath,
+        _ => LayerKind::Mapping,
+    }
+}
+
+/// Whether a part of its path begins with this word and a number, as `usb2` and `session1` do.
+fn hangs_on(device: &BlockDevice, word: &str) -> bool {
+    device.folder().components().any(|part| {
+        let rest = part.as_os_str().to_str().and_then(|part| part.strip_prefix(word));
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    })
+}

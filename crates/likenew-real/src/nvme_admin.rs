@@ -1,0 +1,92 @@
+//! Commands of administration to an NVMe drive, of those that only read (linux/nvme_ioctl.h).
+
+use std::os::fd::{AsFd, AsRawFd as _};
+
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Updater, ioctl};
+
+/// `NVME_IOCTL_ADMIN_CMD` and `NVME_IOCTL_ID`.
+const NVME_IOCTL_ADMIN_CMD: Opcode = 0xC048_4E41;
+const NVME_IOCTL_ID: Opcode = 0x4E40;
+/// Every namespace.
+const ALL: u32 = 0xFFFF_FFFF;
+/// Bytes of an answer to Identify.
+pub(crate) const IDENTIFY_BYTES: usize = 4096;
+/// A drive that does not answer is waited for no longer.
+const TIMEOUT_MS: u32 = 5000;
+
+/// What is read. There is nothing here that writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// Identify of the namespace.
+    Namespace,
+    /// Identify of the controller.
+    Controller,
+    /// So many bytes of a log page, of the whole drive.
+    Log(u8, u32),
+    /// So many bytes of a log page of the first namespace, where a maker's page wants one to be named.
+    LogOfFirst(u8, u32),
+    /// The current value of a feature, and its data.
+    Feature(u8),
+}
+
+/// `struct nvme_passthru_cmd`.
+#[repr(C)]
+#[derive(Default)]
+struct AdminCommand {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    namespace: u32,
+    words_2_3: [u32; 2],
+    metadata: u64,
+    address: u64,
+    metadata_length: u32,
+    data_length: u32,
+    words_10_15: [u32; 6],
+    timeout_ms: u32,
+    result: u32,
+}
+
+/// The answer, and the value that came with it.
+///
+/// # Errors
+/// The system's; `EIO` where the drive refused.
+pub(crate) fn read(device: impl AsFd, what: Reads) -> Result<(Vec<u8>, u32), Errno> {
+    const { assert!(size_of::<AdminCommand>() == 72) };
+    // Identify (6), Get Log Page (2) and Get Features (10) of the NVM Express Base Specification, figure 138; a log page is asked for in
+    // units of four bytes, less one.
+    let log = |page: u8, bytes: u32| u32::from(page) | (bytes / 4).saturating_sub(1) << 16;
+    let (opcode, namespace, word_10, bytes) = match what {
+        Reads::Namespace => (6, number(&device)?, 0, IDENTIFY_BYTES),
+        Reads::Controller => (6, 0, 1, IDENTIFY_BYTES),
+        Reads::Log(page, bytes) => (2, ALL, log(page, bytes), bytes as usize),
+        Reads::LogOfFirst(page, bytes) => (2, 1, log(page, bytes), bytes as usize),
+        Reads::Feature(feature) => (10, 0, feature.into(), IDENTIFY_BYTES),
+    };
+    let mut answer = vec![0; bytes];
+    let mut command = AdminCommand {
+        opcode,
+        namespace,
+        address: answer.as_mut_ptr() as u64,
+        data_length: bytes as u32,
+        words_10_15: [word_10, 0, 0, 0, 0, 0],
+        timeout_ms: TIMEOUT_MS,
+        ..AdminCommand::default()
+    };
+    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, writes its result into it, and writes `data_length` bytes to `address`,
+    // which is the answer's own memory.
+    let status = unsafe { ioctl(&device, AdminUpdater::new(&mut command)) };
+    status?;
+    Ok((answer, command.result))
+}
+
+type AdminUpdater<'a> = Updater<'a, NVME_IOCTL_ADMIN_CMD, AdminCommand>;
+
+/// The number of a namespace is what the ioctl returns.
+fn number(device: impl AsFd) -> Result<u32, Errno> {
+    // SAFETY: the call takes no argument and touches no memory.
+    let answer = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ID as _) };
+    u32::try_from(answer)
+        .map_err(|_| Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+}
