@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Drive;
-use likenew_core::procedure::Layout;
+use likenew_core::procedure::{Layout, Procedure};
 use likenew_real::consent::{Agreement, Consent, Loss};
+use likenew_real::facts::Glance;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
 use likenew_sim::model::Model;
@@ -177,8 +178,16 @@ impl Aim {
         Ok(())
     }
 
+    /// Opens it for what a procedure does: one that only looks has nothing made ready for it.
+    pub(crate) fn open_for(&self, procedure: &dyn Procedure, how: &Carry) -> Result<Box<dyn Drive>, Failure> {
+        match self {
+            Self::Real(path, _) if procedure.only_looks() => Ok(Box::new(Glance::at(path)?)),
+            _ => self.open(procedure.layout(), how),
+        }
+    }
+
     /// Opens it.
-    pub(crate) fn open(&self, layout: Layout, how: &Carry) -> Result<Box<dyn Drive>, Failure> {
+    fn open(&self, layout: Layout, how: &Carry) -> Result<Box<dyn Drive>, Failure> {
         match self {
             Self::Simulated(spec) => open_simulated(spec),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),

@@ -8,6 +8,7 @@ mod check;
 mod data;
 mod drives;
 mod endure;
+mod facts;
 mod fill;
 mod import;
 mod judge;
@@ -40,6 +41,7 @@ pub(crate) use check::Check;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
+pub(crate) use facts::Facts;
 pub(crate) use fill::Fill;
 pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
@@ -106,6 +108,8 @@ pub(crate) enum Command {
     Run(Run),
     /// What does it get from all programs, and how long do they wait? Records your own day as a trace
     Record(Record),
+    /// What do the system and the drive say of it? Reads, writes nothing, and does no I/O
+    Facts(Facts),
     /// What is every drive doing now?
     Watch(Watch),
     /// Which drives are there, real and simulated?

@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod data;
 pub(crate) mod drives;
 pub(crate) mod endure;
+pub(crate) mod facts;
 pub(crate) mod fill;
 pub(crate) mod import;
 pub(crate) mod judge;

@@ -7,6 +7,7 @@ mod diagram;
 mod doublings;
 mod exit;
 mod export;
+mod factsheet;
 mod follow;
 mod interrupt;
 mod measure;
@@ -57,6 +58,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Apps(command) => commands::apps::run(command),
         Command::Run(command) => commands::run::run(command),
         Command::Record(command) => commands::record::run(&command),
+        Command::Facts(command) => commands::facts::run(command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),

@@ -78,7 +78,7 @@ pub(crate) type Show<'a> = dyn FnMut(Document) -> Result<(), Failure> + 'a;
 pub(crate) fn measure_for(plan: Plan, aim: &Aim, how: &How, show: &mut Show<'_>) -> Result<Exit, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
-    let mut drive = aim.open(procedure.layout(), how)?;
+    let mut drive = aim.open_for(&*procedure, how)?;
     let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     check_first(&*procedure, &evidence, aim)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
@@ -199,7 +199,7 @@ fn follow(
 }
 
 /// Says how the run ended, and what that means for a script.
-fn said(end: End, found_problem: bool) -> Exit {
+pub(crate) fn said(end: End, found_problem: bool) -> Exit {
     match end {
         End::Complete if found_problem => Exit::Problem,
         End::Complete => Exit::Fine,

@@ -15,6 +15,25 @@ use crate::ranking::ranking;
 
 /// Shows one document, or several side by side, wherever it was asked for.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
+    let to_standard_output = output.json.as_deref() == Some(Path::new("-"));
+    let documents = put_files(documents, output)?;
+    if to_standard_output {
+        return Ok(());
+    }
+    print(&show(&documents, &terminal()))?;
+    if let Some(ranking) = ranking(&documents) {
+        print(&ranking)?;
+    }
+    say_page(output)
+}
+
+/// Puts a document that was shown already wherever else it was asked for.
+pub(crate) fn put_aside(document: Document, output: &Output) -> Result<(), Failure> {
+    put_files(vec![document], output)?;
+    say_page(output)
+}
+
+fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<Labelled>, Failure> {
     let json = output.json.as_deref().map(|path| Ok::<_, Failure>((path, json(&documents)?))).transpose()?;
     let documents = label_all(documents);
     if let Some(path) = &output.html {
@@ -22,23 +41,18 @@ pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failu
     }
     if let Some((path, text)) = json {
         write_to(path, &text)?;
-        if path == Path::new("-") {
-            return Ok(());
-        }
     }
-    print(&show(&documents, &terminal()))?;
-    if let Some(ranking) = ranking(&documents) {
-        print(&ranking)?;
-    }
-    if let Some(path) = &output.html {
-        let plain = if html::is_rich() {
-            ""
-        } else {
-            " (plain: this build has no charts, as Node was not there to build them)"
-        };
-        print(&format!("\nThe page is {}{plain}.\n", path.display()))?;
-    }
-    Ok(())
+    Ok(documents)
+}
+
+fn say_page(output: &Output) -> Result<(), Failure> {
+    let Some(path) = &output.html else { return Ok(()) };
+    let plain = if html::is_rich() {
+        ""
+    } else {
+        " (plain: this build has no charts, as Node was not there to build them)"
+    };
+    print(&format!("\nThe page is {}{plain}.\n", path.display()))
 }
 
 /// One document as it is; several as a list.

@@ -79,8 +79,9 @@ fn judge(facts: &Known, findings: &mut Findings) {
     let remarks = remarks(facts);
     findings.verdicts.push(failing(facts));
     let standing = if remarks.is_empty() { Standing::Fails } else { Standing::Holds };
-    let verdict =
-        remarks.iter().fold(remarkable(standing), |verdict, remark| verdict.because(remark.words.clone()));
+    let verdict = remarks.iter().fold(remarkable(standing), |verdict, remark| {
+        verdict.because(format!("{}: {}", remark.subject, remark.words))
+    });
     let rows = facts.rows();
     let unknown = rows.iter().filter(|row| row.unknown.is_some()).count();
     findings.verdicts.push(if unknown > 0 {

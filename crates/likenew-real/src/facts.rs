@@ -14,6 +14,7 @@ mod collector;
 mod drive_database;
 mod file_system;
 mod files;
+mod glance;
 mod identity;
 mod kernel_log;
 mod link;
@@ -42,6 +43,7 @@ use rustix::fs::{FileType, fstat};
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
 use collector::Collector;
+pub use glance::Glance;
 use roots::Roots;
 use system::System;
 
@@ -73,7 +75,7 @@ pub(crate) fn look_at(fd: impl AsFd, sample: Option<&Path>) -> Seen {
 ///
 /// # Errors
 /// The system does not list them.
-pub fn all_drives() -> Result<Facts, Fault> {
+fn all_drives() -> Result<Facts, Fault> {
     let (roots, asker) = (Roots::system(), System);
     let collector = Collector { roots: &roots, asker: &asker };
     let listed = crate::listing::list()?;

@@ -24,6 +24,7 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = files![
     "cloud-gp2-100gib",
     "crucial-m4-128gb",
+    "disk-2tb",
     "fake-stick-512gb",
     "intel-520-120gb",
     "intel-x25-e-32gb",

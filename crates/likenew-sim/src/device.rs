@@ -1,5 +1,6 @@
 //! The contract between a simulated drive's lane and the mechanism behind it.
 
+use likenew_core::counters::Counters;
 use likenew_core::drive::{Accounting, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
@@ -39,9 +40,9 @@ pub(crate) trait Device: Send {
         Health::default()
     }
 
-    /// How long and how often it has slowed itself down against heat since it was opened; none of what has no thermometer.
-    fn throttled(&self) -> Option<Throttled> {
-        None
+    /// What it counts of itself until now.
+    fn self_counts(&self, _now: Nanos) -> SelfCounts {
+        SelfCounts::default()
     }
 
     /// Lets everything that was written reach the medium, and says when it has. Nothing is in flight.
@@ -54,13 +55,17 @@ pub(crate) trait Device: Send {
     fn accounting(&self) -> Accounting;
 }
 
-/// What a drive counts of its own slowing down.
+/// What a drive counts of itself since it was opened, as far as it counts such a thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Throttled {
-    /// Time that it has throttled.
-    pub(crate) time: Nanos,
-    /// Times that it began to.
-    pub(crate) times: u64,
+pub(crate) struct SelfCounts {
+    /// Times that it began to slow itself down against heat, and for how long it did in sum.
+    pub(crate) throttled: Option<(u64, Nanos)>,
+    /// What others than the host have done to it.
+    pub(crate) others: Counters,
+    /// How long a volume held back I/Os since there were too many of them, and since they were too long.
+    pub(crate) exceeded: Option<(Nanos, Nanos)>,
+    /// Reads that ended in the medium's error.
+    pub(crate) media_errors: u64,
 }
 
 /// EIO, the medium's error.

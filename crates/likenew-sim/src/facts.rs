@@ -24,6 +24,8 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
         }
     });
     facts.extend(spec.memory.map(|bytes| fact("memory of the host", amount(bytes))));
+    let met = model.situations.describe().into_iter();
+    facts.extend(met.map(|(name, value)| fact(&format!("situation: {name}"), value)));
     if let Some(faults) = make::faults(spec, model) {
         let described = faults.describe().into_iter();
         facts.extend(described.map(|(name, value)| fact(&format!("fault: {name}"), value)));

@@ -14,10 +14,18 @@ use crate::sim_drive::SimDrive;
 /// I/Os of a look are as long as this at most, which is what a lane has buffers for.
 const CHUNK: u64 = 1 << 20;
 
+/// Of a drive with `?facts=off`.
+const TOLD_NOTHING: &str =
+    "the system tells nothing of this drive, as in a container; ask on the machine itself";
+
 /// Answers a look.
 pub(crate) fn look(drive: &mut SimDrive, look: &Look) -> Result<Seen, Fault> {
     Ok(match look {
-        Look::Facts => Seen::Facts(Box::new(announced(drive))),
+        Look::Facts => match announced(drive) {
+            Some(facts) => Seen::Facts(Box::new(facts)),
+            None => Seen::Unknown(TOLD_NOTHING.to_owned()),
+        },
+        Look::TrimPath if drive.standing().is_none() => Seen::Unknown(TOLD_NOTHING.to_owned()),
         Look::TrimPath => Seen::TrimPath(drive.trim_path().clone()),
         Look::TrimClaims => Seen::Unknown("a simulated drive has no page of claims".to_owned()),
         Look::TrimReadBack(_) | Look::Release { .. } if !drive.geometry().trims => {

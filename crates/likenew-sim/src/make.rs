@@ -4,6 +4,7 @@ use likenew_core::drive::{Identity, Kind};
 use likenew_core::trim::{Layer as TrimLayer, TrimPath};
 use likenew_core::units::Nanos;
 
+use crate::announced::Standing;
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
@@ -22,6 +23,8 @@ use crate::flash::translation_layer::TranslationLayer;
 use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
+use crate::situations;
+use crate::situations::restored::Restored;
 use crate::spec::Spec;
 use crate::stamps::stamp_keeper::StampKeeper;
 use crate::state::{self, Past, State};
@@ -41,21 +44,25 @@ pub(crate) fn drive(
     text: String,
     saved: Option<&[u8]>,
 ) -> Result<SimDrive, String> {
+    let own = model;
+    let model = &spec.in_situation(own);
     let faults = faults(spec, model);
     let (device, trims) = match &faults {
         None => {
-            let (inner, trims) = mechanism(spec, model, saved)?;
+            let (inner, trims) = met_mechanism(spec, model, saved)?;
             (with_stamps(inner, spec.data, trims), trims)
         }
         Some(faults) => {
             let books = saved.map(Faulty::unpack).transpose()?;
-            let (inner, trims) = mechanism(spec, model, books.as_ref().map(|saved| saved.inner.as_slice()))?;
+            let (inner, trims) =
+                met_mechanism(spec, model, books.as_ref().map(|saved| saved.inner.as_slice()))?;
             let inner = with_neighbour(inner, faults, model);
             let inner = with_stamps(inner, spec.data, trims);
             let device: Box<dyn Device> = Box::new(Faulty::new(faults.clone(), inner, books.as_ref()));
             (device, trims)
         }
     };
+    let device = situations::above(&model.situations, device, model.capacity_bytes);
     let identity = Identity {
         name: spec.text.clone(),
         kind: Kind::Simulated,
@@ -72,8 +79,8 @@ pub(crate) fn drive(
     let host = spec.memory.map_or(host, |bytes| host.with_bytes(bytes));
     let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
-    let link_bytes_per_s = model.mechanism.link().bytes_per_s;
-    Ok(SimDrive::new(identity, trim_path, link_bytes_per_s, carries_data, device, host, origin))
+    let standing = spec.facts.then(|| Standing::new(spec, own, model, &trim_path));
+    Ok(SimDrive::new(identity, trim_path, standing, carries_data, device, host, origin))
 }
 
 /// What is wrong with the drive that a spec asks for: what its file says, and what the spec says instead.
@@ -134,7 +141,11 @@ fn trim_path(model: &Model, trims: bool) -> TrimPath {
     });
     let says = if trims { "it announces TRIM" } else { "it announces no TRIM" };
     let kind = if matches!(model.mechanism, Mechanism::Volume(_)) { "volume" } else { "drive" };
-    let layers = between.into_iter().chain([layer(kind, trims, says)]).collect();
+    let crypt = model.situations.crypt.map(|_| TrimLayer {
+        name: "dm-0".to_owned(),
+        ..layer("dm-crypt", true, "its table has allow_discards")
+    });
+    let layers = crypt.into_iter().chain(between).chain([layer(kind, trims, says)]).collect();
     let rotates = Some(matches!(model.mechanism, Mechanism::Disk(_)));
     TrimPath { layers, at_once: None, rotates, medium_bytes: Some(model.capacity_bytes) }
 }
@@ -145,6 +156,19 @@ fn with_stamps(mechanism: Box<dyn Device>, keeps_data: bool, trims: bool) -> Box
         return mechanism;
     }
     Box::new(StampKeeper::new(mechanism, trims))
+}
+
+/// The mechanism and what lies right around it.
+fn met_mechanism(
+    spec: &Spec,
+    model: &Model,
+    saved: Option<&[u8]>,
+) -> Result<(Box<dyn Device>, bool), String> {
+    let is_restored = model.situations.restored == Some(true);
+    let restored = saved.filter(|_| is_restored).map(Restored::unpack).transpose()?;
+    let saved = restored.as_ref().map_or(saved, |restored| Some(&restored.inner));
+    let (inner, trims) = mechanism(spec, model, saved)?;
+    Ok((situations::below(&model.situations, inner, restored.as_ref()), trims))
 }
 
 /// The mechanism without its faults, and whether TRIM does anything.

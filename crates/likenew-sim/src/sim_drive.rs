@@ -12,7 +12,8 @@ use likenew_core::target::{Clock, Geometry, Health, Target};
 use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
-use crate::device::{Device, NO_IO, Throttled};
+use crate::announced::Standing;
+use crate::device::{Device, NO_IO, SelfCounts};
 use crate::host::counted::Counted;
 use crate::host::page_cache::PageCache;
 use crate::host::page_cache_parameters::PageCacheParameters;
@@ -29,8 +30,8 @@ pub struct SimDrive {
     host: PageCacheParameters,
     /// What its layers announce.
     trim_path: TrimPath,
-    /// Bytes a second that its link announces.
-    link_bytes_per_s: u64,
+    /// What a machine would show of it, if it shows anything.
+    standing: Option<Standing>,
     now: Nanos,
     /// How it was named when it was made, and its file.
     origin: Origin,
@@ -47,7 +48,7 @@ impl SimDrive {
     pub(crate) fn new(
         identity: Identity,
         trim_path: TrimPath,
-        link_bytes_per_s: u64,
+        standing: Option<Standing>,
         carries_data: bool,
         mut device: Box<dyn Device>,
         host: PageCacheParameters,
@@ -66,17 +67,7 @@ impl SimDrive {
             device.keep_data();
         }
         let device = Counted::new(device);
-        Self {
-            identity,
-            geometry,
-            device,
-            trim_path,
-            link_bytes_per_s,
-            cache: None,
-            host,
-            now: Nanos::ZERO,
-            origin,
-        }
+        Self { identity, geometry, device, trim_path, standing, cache: None, host, now: Nanos::ZERO, origin }
     }
 
     /// What its layers announce of TRIM.
@@ -84,19 +75,31 @@ impl SimDrive {
         &self.trim_path
     }
 
-    /// Bytes a second that its link announces.
-    pub(crate) fn link_bytes_per_s(&self) -> u64 {
-        self.link_bytes_per_s
+    /// What a machine would show of it, if it shows anything.
+    pub(crate) fn standing(&self) -> Option<&Standing> {
+        self.standing.as_ref()
     }
 
     /// What it says of its state, without being measured.
-    pub(crate) fn health(&self) -> Health {
+    pub(crate) fn device_health(&self) -> Health {
         self.device.device().health()
     }
 
-    /// How long and how often it has throttled since it was opened, if it has a thermometer.
-    pub(crate) fn throttled(&self) -> Option<Throttled> {
-        self.device.device().throttled()
+    /// What it counts of itself.
+    pub(crate) fn self_counts(&self) -> SelfCounts {
+        self.device.device().self_counts(self.now)
+    }
+
+    /// The time on its clock.
+    pub(crate) fn clock(&self) -> Nanos {
+        self.now
+    }
+
+    /// Leaves it alone for so long. Nothing of the host's is in flight.
+    pub(crate) fn rest(&mut self, span: Nanos) {
+        let mut done = Vec::new();
+        self.wait(self.now + span, 0, &mut done);
+        assert!(done.is_empty(), "nothing was in flight");
     }
 
     /// The same drive under another name: one that was saved, as a user names it now.

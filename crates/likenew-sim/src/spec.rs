@@ -13,6 +13,7 @@ use crate::explain::explanation::Explanation;
 use crate::make;
 use crate::model::Model;
 use crate::sim_drive::SimDrive;
+use crate::situations::Situations;
 use crate::snapshot;
 use crate::state::State;
 
@@ -43,6 +44,10 @@ pub struct Spec {
     pub outliers: Option<u64>,
     /// The share of the link's rate that is left while it is throttled, if not as the drive's own faults have it.
     pub throttle: Option<f64>,
+    /// What it meets, where that is not as the drive's own file has it.
+    pub situations: Situations,
+    /// Whether the system tells anything of it.
+    pub facts: bool,
 }
 
 /// How a simulated drive is named.
@@ -58,7 +63,13 @@ pub enum Named {
     Snapshot(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer) and throttle=0.2 (of the link's rate, for 1 s of every 4 s), joined by &";
+const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
+
+/// All settings of a target, each with an example, for people.
+pub fn settings() -> String {
+    let situations = Situations::expected();
+    format!("{QUERY_EXPECTED}, {situations} and facts=off (the system tells nothing of it)")
+}
 
 impl Spec {
     /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
@@ -100,6 +111,8 @@ impl Spec {
             busy: None,
             outliers: None,
             throttle: None,
+            situations: Situations::default(),
+            facts: true,
         };
         let says_state =
             query.is_some_and(|query| query.split('&').any(|setting| setting.starts_with("state=")));
@@ -163,7 +176,13 @@ impl Spec {
                 Ok(share) if (0.0..=1.0).contains(&share) => self.fill = Some(share),
                 _ => return Err(format!("fill is \"{share}\": it takes a share from 0 to 1, such as 0.8")),
             },
-            _ => return Err(format!("\"{setting}\" is no setting of it: there are {QUERY_EXPECTED}")),
+            ("facts", "on") => self.facts = true,
+            ("facts", "off") => self.facts = false,
+            _ => {
+                self.situations.set(key, value).unwrap_or_else(|| {
+                    Err(format!("\"{setting}\" is no setting of it: there are {}, joined by &", settings()))
+                })?;
+            }
         }
         Ok(key)
     }
@@ -191,7 +210,9 @@ impl Spec {
     /// The same as for [`model`](Self::model).
     pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Explanation, SimError> {
         let Named::Snapshot(path) = &self.drive else {
-            return Ok(explain::explain(self, &self.model(read_file)?));
+            let model = self.model(read_file)?;
+            self.check_situations(&model)?;
+            return Ok(explain::explain(self, &model));
         };
         let bytes = read(path, read_file)?;
         let (header, _) = snapshot::read_header(&bytes).map_err(refused(path))?;
@@ -233,8 +254,19 @@ impl Spec {
         }
     }
 
+    fn check_situations(&self, model: &Model) -> Result<(), SimError> {
+        let checked = self.situations.check(model);
+        checked.map_err(|why| SimError::Spec { text: self.text.clone(), why })
+    }
+
+    /// The drive's file with what this says that it meets.
+    pub(crate) fn in_situation(&self, model: &Model) -> Model {
+        self.situations.over(&model.situations).apply(model)
+    }
+
     /// A drive whose past is made.
     fn new_drive(&self, model: &Model, text: String) -> Result<SimDrive, SimError> {
+        self.check_situations(model)?;
         let bad = |why| SimError::Spec { text: self.text.clone(), why };
         if self.cache.is_some() && !model.mechanism.can_switch_write_cache() {
             return Err(bad(format!(

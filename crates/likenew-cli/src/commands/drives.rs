@@ -10,6 +10,10 @@ use crate::arguments::Drives;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
+/// Settings are wrapped to the terminal within these.
+const WIDTH_MIN: usize = 40;
+const WIDTH_MAX: usize = 100;
+
 /// What `--json` gives.
 #[derive(Serialize)]
 struct All {
@@ -48,6 +52,12 @@ fn text(all: &All) -> String {
     let mut text = String::from(
         "Simulated drives (add ?state=used for one that has been used; likenew sim show NAME explains one):\n",
     );
+    let settings = format!("What follows the ?, joined by &: {}", likenew_sim::settings());
+    let options = textwrap::Options::new(output::width().clamp(WIDTH_MIN, WIDTH_MAX))
+        .initial_indent("  ")
+        .subsequent_indent("    ");
+    text += &textwrap::fill(&settings, options);
+    text.push('\n');
     for kind in KINDS {
         text += &format!("  {}\n", title(kind));
         for drive in all.simulated.iter().filter(|drive| drive.kind == kind) {

@@ -39,7 +39,7 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
     let mut aim = Aim::take(target(&evidence)?, &command.how)?;
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
-    let mut drive = aim.open(procedure.layout(), &command.how)?;
+    let mut drive = aim.open_for(&*procedure, &command.how)?;
     refuse_another(&evidence, &drive.identity())?;
     ask_about_wear(&mut *drive, procedure.always_asks(), &rehearsal, &aim, &command.how)?;
     if let Some(exit) = bring_back(&mut *drive, &evidence)? {

@@ -121,6 +121,9 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
         lines.extend(columns(&inside, width));
         lines.push(String::new());
     }
+    let causes = if drive.causes.is_empty() { "nothing".to_owned() } else { drive.causes.join(", ") };
+    lines.extend(wrapped(&[format!("What makes it slower than it could be: {causes}")], "", width));
+    lines.push(String::new());
     let (count, assumed) = (drive.sources.len(), drive.parameters_assumed);
     let hint = if sources { ":" } else { "; --sources lists all of them." };
     lines.push(format!("{count} parameters, {assumed} of them assumed{hint}"));

@@ -101,6 +101,36 @@ fn ceilings_of_a_volume_depend_on_its_bucket() {
 }
 
 #[test]
+fn what_a_drive_meets_is_drawn_and_its_causes_are_named() {
+    let text = show("disk-2tb?shift=512&fragments=64KiB");
+    assert_eq!(boxes(&text)[0], "situations");
+    assert!(text.contains("slower than it could be: fragmentation, misalignment"), "{text}");
+    assert!(show("disk-2tb").contains("slower than it could be: nothing"));
+    let drive = json("tlc-nvme-1tb?link=pcie1x1&crypt=100MB/s");
+    let causes: Vec<&str> =
+        drive["causes"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert!(causes.contains(&"narrow_link") && causes.contains(&"encryption"), "{causes:?}");
+}
+
+#[test]
+fn settings_that_do_not_fit_are_explained_and_all_are_listed() {
+    let sandbox = Sandbox::new();
+    for (target, says) in [
+        ("tiny-flash?link=isa", "pcie1x1 to pcie5x4"),
+        ("tiny-flash?weak=0.1", "is no disk"),
+        ("tiny-flash?warp=9", "wake=2ms,100us"),
+        ("disk-2tb?crypt=fast", "such as 300MB/s,40us"),
+    ] {
+        sandbox.run(&["sim", "show", target]).code(2).says(says);
+    }
+    let text = sandbox.run(&["drives"]).code(0).stdout();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for setting in ["link=sata3g", "crypt=300MB/s,40us", "lazy=on", "facts=off", "busy=100"] {
+        assert!(text.contains(setting), "{setting}: {text}");
+    }
+}
+
+#[test]
 fn sources_are_listed_on_demand() {
     let sandbox = Sandbox::new();
     let text = sandbox.run(&["sim", "show", "tiny-flash", "--sources"]).code(0).stdout();

@@ -7,6 +7,7 @@ mod consent;
 mod data;
 mod endured;
 mod explained;
+mod facts;
 mod filesystem;
 mod fio;
 mod modelled;

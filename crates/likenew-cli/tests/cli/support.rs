@@ -63,6 +63,11 @@ impl Ran {
         self
     }
 
+    /// The exit code, unless a signal ended it.
+    pub(crate) fn status(&self) -> Option<i32> {
+        self.0.status.code()
+    }
+
     pub(crate) fn stdout(&self) -> String {
         String::from_utf8(self.0.stdout.clone()).unwrap()
     }

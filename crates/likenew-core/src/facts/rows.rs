@@ -66,6 +66,7 @@ fn walk(section: &str, subject: &str, value: &Value, rows: &mut Vec<FactRow>) {
 fn inner<'a>(section: &'a str, name: &'a str) -> &'a str {
     match (section, name) {
         ("drives", name) => name,
+        ("space", "zones") => "zones",
         _ => section,
     }
 }
@@ -141,10 +142,7 @@ pub fn unit(name: &str) -> &'static str {
     let is_end =
         |end: &str| name.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('_'));
     // Names of counters begin with what is counted, and amounts with what they are for.
-    if name.starts_with("bytes_") {
-        return "bytes";
-    }
-    if name.contains("_bytes_") && !name.ends_with("_per_s") {
+    if (name.starts_with("bytes_") || name.contains("_bytes_")) && !name.ends_with("_per_s") {
         return "bytes";
     }
     UNITS.iter().find(|(end, _)| is_end(end)).map_or("", |(_, unit)| unit)
@@ -196,6 +194,8 @@ mod tests {
             ("capacity_bytes", "bytes"),
             ("ceiling_bytes_per_s", "bytes/s"),
             ("others_read_bytes_per_s", "bytes/s"),
+            ("bytes_per_s", "bytes/s"),
+            ("bytes_per_s_max", "bytes/s"),
             ("line_bits_per_s_max", "bits/s"),
             ("content_age_s_p50", "s"),
             ("bytes_written", "bytes"),

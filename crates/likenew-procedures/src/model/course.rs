@@ -41,6 +41,8 @@ const CHOSEN_MAX: usize = 12;
 const DISAGREEMENT_LEAST: f64 = 0.05;
 /// Forms that explain the points so many times worse than the best are out of the question.
 const WORSE: f64 = 4.0;
+/// A form rests on a point that it predicts worse than this without it, as a natural logarithm.
+const RESTS_ON: f64 = 0.25;
 /// A point that is known less well than this is visited again, so many times at most.
 const SCATTER_LEAST: f64 = 0.05;
 const VISITS: usize = 2;
@@ -285,13 +287,28 @@ impl<'a> Course<'a> {
         best.map(|(_, point)| point)
     }
 
-    /// The forms that are not out of the question for a curve.
+    /// The forms that are not out of the question for a curve; and, where a form rests on a single point, what it would be without that point, so
+    /// that others are measured which tell.
     fn plausible(&self, curve: Curve, observations: &[Observation]) -> Vec<Fitted> {
         let fits = Form::of(curve).iter().filter_map(|form| form.fit(observations, self.grain()));
         let mut fits: Vec<Fitted> = fits.collect();
         let least = fits.iter().map(Fitted::squares).fold(f64::INFINITY, f64::min);
         fits.retain(|fit| fit.squares() <= WORSE * least);
+        let forms: Vec<Form> = fits.iter().map(|fit| fit.form).collect();
+        fits.extend(forms.into_iter().flat_map(|form| self.without_one(form, observations)));
         fits
+    }
+
+    /// The fits of a form without one point each, of those points that are then badly predicted.
+    fn without_one(&self, form: Form, observations: &[Observation]) -> Vec<Fitted> {
+        let without = |index: usize| {
+            let mut others = observations.to_vec();
+            let left_out = others.remove(index);
+            let fit = form.fit(&others, self.grain())?;
+            let off = (fit.ns(&left_out.point) / left_out.ns).ln().abs();
+            (off > RESTS_ON).then_some(fit)
+        };
+        (0..observations.len()).filter_map(without).collect()
     }
 
     /// A point that was visited once, or scatters too much; the worst of them first.

@@ -148,5 +148,7 @@ fn temperature(subject: &Subject<'_>) -> Fact<f64> {
         return Fact::Unasked;
     }
     let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
-    Fact::of(source.read().temperature_c, "it holds no number", origin)
+    // A number that no drive can have is none.
+    let degrees = source.read().temperature_c.filter(|degrees| (-100.0..=300.0).contains(degrees));
+    Fact::of(degrees, "it holds no temperature", origin)
 }

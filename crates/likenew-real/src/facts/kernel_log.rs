@@ -102,7 +102,7 @@ fn mentions(text: &str, name: &str) -> bool {
 /// What a line tells of, by words that drivers of Linux use. Lines that only say that a drive was found are of no kind.
 fn kind(text: &str) -> Option<LogKind> {
     const WORDS: [(LogKind, &[&str]); 8] = [
-        (LogKind::HostMemory, &["host memory buffer"]),
+        (LogKind::HostMemory, &["host memory"]),
         (
             LogKind::LinkSpeed,
             &[
@@ -203,6 +203,7 @@ mod tests {
             ("nvme nvme0: I/O 23 QID 4 timeout, aborting", Some(LogKind::Timeout)),
             ("nvme nvme0: controller is down; will reset: CSTS=0x3", Some(LogKind::Reset)),
             ("nvme nvme0: allocated 64 MiB host memory buffer.", Some(LogKind::HostMemory)),
+            ("nvme nvme0: min host memory (64 MiB) above limit (32 MiB).", Some(LogKind::HostMemory)),
             ("ata3: limiting SATA link speed to 3.0 Gbps", Some(LogKind::LinkSpeed)),
             ("ata3.00: error: { ICRC ABRT }", Some(LogKind::LinkError)),
             ("pcieport 0000:00:1d.0: AER: Corrected error message received", Some(LogKind::LinkError)),

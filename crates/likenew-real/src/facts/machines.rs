@@ -1,1 +1,491 @@
+//! Facts of machines that were written down by hand from the public formats: `tests/machines/NAME.txt`, one file for each.
+//!
+//! Such a file has lines of these forms; blocks are indented by two spaces:
+//!
+//! - `let NAME = PATH` names a folder, which `$NAME` stands for from there on;
+//! - `PATH = TEXT` or `PATH =` and a block: a file; `PATH -> TARGET`: a link; `slave PATH`: a link to the block device of that name;
+//! - `PATH : BYTES` and a block of `OFFSET: HEX`: a file of so many bytes, zeros but for those;
+//! - `ask DEVICE QUESTION BYTES` and such a block: an answer; `ask DEVICE QUESTION =` and a block: one that is text;
+//! - `space PATH TOTAL FREE AVAILABLE`: a file system's bytes; `root` or `nobody`: who asks; `now SECONDS`: the date.
+//!
+//! Every folder with files `dev` and `size` gets its links in /sys/class/block and /sys/dev/block.
 
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use likenew_core::facts::{DriveKind, Facts, LayerKind};
+
+use super::asker::{Asker, Filled, Question, Refusal};
+use super::collector::Collector;
+use super::roots::Roots;
+use crate::mounts::Mount;
+
+/// A machine out of a file.
+#[derive(Default)]
+pub(super) struct Machine {
+    answers: HashMap<(String, String), Vec<u8>>,
+    spaces: HashMap<String, Filled>,
+    is_root: bool,
+    now_s: i64,
+}
+
+impl Machine {
+    /// Puts the files of a machine under a folder.
+    pub(super) fn unpack(text: &str, root: &Path) -> Self {
+        let mut machine = Self { is_root: true, ..Self::default() };
+        let mut names: Vec<(String, String)> = Vec::new();
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            let mut line = line.trim_end().to_owned();
+            for (name, path) in names.iter().rev() {
+                line = line.replace(name.as_str(), path);
+            }
+            let mut block = || {
+                let mut block = Vec::new();
+                while let Some(inner) = lines.next_if(|line| line.starts_with("  ")) {
+                    block.push(inner[2..].to_owned());
+                }
+                block
+            };
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                [] => {}
+                [word, ..] if word.starts_with('#') => {}
+                ["let", name, "=", path] => names.push((format!("${name}"), path.to_owned())),
+                ["root"] => machine.is_root = true,
+                ["nobody"] => machine.is_root = false,
+                ["now", seconds] => machine.now_s = seconds.parse().unwrap(),
+                ["space", path, total, free, available] => {
+                    let [total_bytes, free_bytes, available_bytes] =
+                        [total, free, available].map(|bytes| bytes.parse().unwrap());
+                    machine.spaces.insert(path.into(), Filled { total_bytes, free_bytes, available_bytes });
+                }
+                ["ask", device, question, "="] => {
+                    let text = block().join("\n") + "\n";
+                    machine.answers.insert((device.into(), question.into()), text.into_bytes());
+                }
+                ["ask", device, question, bytes] => {
+                    let answer = sparse(bytes.parse().unwrap(), &block());
+                    machine.answers.insert((device.into(), question.into()), answer);
+                }
+                ["slave", path] => {
+                    let name = path.rsplit('/').next().unwrap();
+                    let target = root.join("sys/class/block").join(name);
+                    link(&root.join(path.trim_start_matches('/')), &target);
+                }
+                [path, "->", target] => link(&root.join(path.trim_start_matches('/')), Path::new(target)),
+                [path, ":", bytes] => write(root, path, &sparse(bytes.parse().unwrap(), &block())),
+                [path, "="] => write(root, path, (block().join("\n") + "\n").as_bytes()),
+                [path, "=", ..] => {
+                    let text = line.split_once(" = ").unwrap().1;
+                    write(root, path, format!("{text}\n").as_bytes());
+                }
+                _ => panic!("no form of line: {line}"),
+            }
+        }
+        link_devices(root, &root.join("sys/devices"));
+        machine
+    }
+}
+
+fn sparse(bytes: usize, block: &[String]) -> Vec<u8> {
+    let mut all = vec![0; bytes];
+    for line in block {
+        let (offset, data) = line.split_once(':').expect("OFFSET: HEX");
+        let offset: usize = offset.trim().parse().unwrap();
+        let data: Vec<u8> = match data.trim().strip_prefix('"') {
+            Some(text) => text.trim_end_matches('"').bytes().collect(),
+            None => data.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect(),
+        };
+        all[offset..offset + data.len()].copy_from_slice(&data);
+    }
+    all
+}
+
+fn write(root: &Path, path: &str, bytes: &[u8]) {
+    let file = root.join(path.trim_start_matches('/'));
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, bytes).unwrap();
+}
+
+fn link(path: &Path, target: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // Two disks at one controller both name its driver.
+    if fs::read_link(path).is_ok_and(|there| there == target) {
+        return;
+    }
+    symlink(target, path).unwrap();
+}
+
+fn link_devices(root: &Path, folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        if let (Ok(number), true) = (fs::read_to_string(path.join("dev")), path.join("size").exists()) {
+            link(&root.join("sys/class/block").join(path.file_name().unwrap()), &path);
+            link(&root.join("sys/dev/block").join(number.trim()), &path);
+        }
+        link_devices(root, &path);
+    }
+}
+
+impl Asker for Machine {
+    fn ask(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
+        let word = match question {
+            Question::NvmeController => "controller".to_owned(),
+            Question::NvmeNamespace => "namespace".to_owned(),
+            Question::NvmeLog(page, _) => format!("log-{page:02x}"),
+            Question::NvmeFeature(feature) => format!("feature-{feature:02x}"),
+            Question::AtaIdentify => "identify".to_owned(),
+            Question::AtaSmartData => "smart".to_owned(),
+            Question::AtaSmartThresholds => "thresholds".to_owned(),
+            Question::AtaLog(log, page) => format!("log-{log:02x}-{page:02x}"),
+            Question::Smartctl => "smartctl".to_owned(),
+            Question::MapperTable => "table".to_owned(),
+            Question::KernelLog => "log".to_owned(),
+        };
+        let device = if device.is_empty() { "kernel" } else { device };
+        match self.answers.get(&(device.to_owned(), word)) {
+            Some(answer) => Ok(answer.clone()),
+            None if self.is_root => Err(Refusal::Other("there was no answer".to_owned())),
+            None => Err(Refusal::Rights),
+        }
+    }
+
+    fn filled(&self, path: &str) -> Result<Filled, Refusal> {
+        self.spaces.get(path).copied().ok_or_else(|| Refusal::Other("there was no answer".to_owned()))
+    }
+
+    fn is_root(&self) -> bool {
+        self.is_root
+    }
+
+    fn now_s(&self) -> i64 {
+        self.now_s
+    }
+
+    fn pause_s(&self) -> f64 {
+        0.2
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines")
+}
+
+/// Facts of what is mounted at `target`, or of the device of that name, and the machine's files.
+fn facts(name: &str, target: &str) -> Facts {
+    let text = fs::read_to_string(folder().join(format!("{name}.txt"))).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let machine = Machine::unpack(&text, root.path());
+    facts_of(&machine, root.path(), target)
+}
+
+pub(super) fn facts_of(machine: &Machine, root: &Path, target: &str) -> Facts {
+    let roots = Roots::at(root);
+    let collector = Collector { roots: &roots, asker: machine };
+    if let Some(device) = target.strip_prefix("/dev/") {
+        let device = roots.device(device).map(|device| vec![device]).unwrap_or_default();
+        return collector.of_devices(&device);
+    }
+    let mounts = roots.text("/proc/self/mountinfo");
+    let mounts = mounts.value().map(String::as_str).unwrap_or_default();
+    let mount = mounts.lines().filter_map(Mount::parse).find(|mount| mount.point == target);
+    mount.map(|mount| collector.of_mount(&mount)).unwrap_or_default()
+}
+
+/// Everything that is known and unknown, one fact a line.
+fn told(facts: &Facts) -> String {
+    let line = |row: likenew_core::facts::FactRow| {
+        let what = match &row.unknown {
+            Some(why) => format!("? {why}{}", row.help.map(|help| format!(" ({help})")).unwrap_or_default()),
+            None => row.value.to_string(),
+        };
+        format!("{} | {} | {} = {what}  <- {}\n", row.section, row.subject, row.fact, row.origin)
+    };
+    facts.rows().into_iter().map(line).collect()
+}
+
+fn keep(name: &str, facts: &Facts) {
+    insta::with_settings!({ snapshot_path => folder().join("facts"), prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, told(facts));
+    });
+}
+
+#[test]
+fn a_healthy_laptop_runs_its_drive_at_four_lanes() {
+    let facts = facts("nvme-laptop", "/");
+    keep("nvme-laptop", &facts);
+    let [drive] = &facts.drives[..] else { panic!("one drive") };
+    assert_eq!((drive.kind, drive.link.ceiling_bytes_per_s.get()), (DriveKind::Nvme, Some(7_876_923_076)));
+    assert_eq!(drive.link.ceiling_bytes_per_s.get(), drive.link.possible_bytes_per_s.get());
+    assert_eq!((drive.health.failing.get(), drive.health.temperature_c.get()), (Some(false), Some(41.85)));
+    assert_eq!(drive.counts.power_on_hours.get(), Some(1203));
+    let trimming = &facts.file_system.as_ref().unwrap().trimming;
+    assert_eq!((trimming.is_sent(), trimming.timer_covers.get()), (Some(true), Some(true)));
+    assert_eq!(drive.identity.serial.value().unwrap().plain.as_deref(), Some("S6Z1NJ0T000000A"));
+    assert!(!told(&facts).contains("S6Z1NJ0T"), "a serial number stands in no row");
+}
+
+#[test]
+fn a_slot_of_two_lanes_halves_twice() {
+    let facts = facts("nvme-narrow-slot", "/dev/nvme0n1");
+    keep("nvme-narrow-slot", &facts);
+    let link = &facts.drives[0].link;
+    let most: Vec<Option<u64>> = link.hops.iter().map(|hop| hop.bytes_per_s_max.get()).collect();
+    assert_eq!(most, [Some(7_876_923_076), Some(1_969_230_769)]);
+    assert_eq!(link.ceiling_bytes_per_s.get(), Some(1_969_230_769), "8 GT/s on two lanes, 128b/130b");
+    assert!(facts.drives[0].health.failing.why().unwrap().contains("root"));
+}
+
+#[test]
+fn memory_of_the_host_that_is_refused_is_known() {
+    let facts = facts("nvme-without-host-memory", "/dev/nvme0n1");
+    keep("nvme-without-host-memory", &facts);
+    let memory = facts.drives[0].host_memory.as_ref().unwrap();
+    assert_eq!((memory.wanted_bytes.get(), memory.least_bytes.get()), (Some(64 << 20), Some(64 << 20)));
+    assert_eq!((memory.given_bytes.get(), memory.limit_bytes.get()), (Some(0), Some(32 << 20)));
+    assert_eq!(memory.is_refused(), Some(true));
+}
+
+#[test]
+fn a_bad_cable_is_counted_and_slows_the_link() {
+    let facts = facts("sata-bad-cable", "/data");
+    keep("sata-bad-cable", &facts);
+    let drive = &facts.drives[0];
+    assert_eq!(drive.identity.model.value().unwrap(), "Samsung SSD 860 EVO 500GB");
+    assert_eq!((drive.counts.crc_errors.get(), drive.counts.log_link_errors.get()), (Some(1337), Some(1)));
+    assert_eq!(drive.link.ceiling_bytes_per_s.get(), Some(300_000_000));
+    assert_eq!(drive.link.possible_bytes_per_s.get(), Some(600_000_000));
+    assert_eq!((drive.health.used_percent.get(), drive.identity.rotation_rpm.get()), (Some(3.0), Some(0)));
+    let trimming = &facts.file_system.as_ref().unwrap().trimming;
+    assert_eq!((trimming.timer_enabled.get(), trimming.timer_covers.get()), (Some(true), Some(false)));
+    assert!(trimming.timer_covers_because.value().unwrap().contains("/data is not in it"));
+}
+
+#[test]
+fn encryption_without_discards_blocks_trim() {
+    let facts = facts("luks-without-discards", "/");
+    keep("luks-without-discards", &facts);
+    let kinds: Vec<LayerKind> = facts.stack.iter().map(|layer| layer.kind).collect();
+    assert_eq!(kinds, [LayerKind::FileSystem, LayerKind::Crypt, LayerKind::Partition, LayerKind::Disk]);
+    assert_eq!(facts.trim_blocked_by().unwrap().name, "dm-0");
+    let options = facts.stack[1].options.value().unwrap();
+    assert_eq!(options, &["no_read_workqueue", "no_write_workqueue"]);
+    assert!(!told(&facts).contains("deadbeef"), "no key stands anywhere");
+}
+
+#[test]
+fn an_array_has_its_members_below_it() {
+    let facts = facts("md-raid5", "/srv");
+    keep("md-raid5", &facts);
+    let array = facts.layers_of(LayerKind::Array).next().unwrap();
+    assert_eq!((array.level.value().unwrap().as_str(), array.members_missing.get()), ("raid5", Some(1)));
+    assert_eq!(facts.drives.len(), 2, "both members that are there");
+    assert_eq!(facts.trim_blocked_by().unwrap().name, "md0");
+}
+
+#[test]
+fn a_thin_volume_stands_on_its_pool() {
+    let facts = facts("lvm-thin", "/var/lib/images");
+    keep("lvm-thin", &facts);
+    let kinds: Vec<LayerKind> = facts.stack.iter().map(|layer| layer.kind).collect();
+    let expected = [
+        LayerKind::FileSystem,
+        LayerKind::Thin,
+        LayerKind::ThinPool,
+        LayerKind::ThinPool,
+        LayerKind::Partition,
+        LayerKind::Disk,
+    ];
+    assert_eq!(kinds, expected);
+    let covers = &facts.file_system.as_ref().unwrap().trimming;
+    assert!(covers.timer_covers_because.value().unwrap().contains("X-fstrim.notrim"));
+}
+
+#[test]
+fn a_bridge_at_usb_2_is_slow_by_its_link() {
+    let facts = facts("usb2-bridge", "/media/stick");
+    keep("usb2-bridge", &facts);
+    let drive = &facts.drives[0];
+    assert_eq!((drive.kind, drive.link.driver.value().unwrap().as_str()), (DriveKind::Usb, "usb-storage"));
+    assert_eq!(drive.link.ceiling_bytes_per_s.get(), Some(53_248_000));
+    assert_eq!(drive.link.possible_bytes_per_s.get(), None, "what it could do elsewhere is not told here");
+    assert_eq!(facts.trim_blocked_by().unwrap().provisioning_mode.value().unwrap(), "full");
+    assert!(drive.health.failing.why().unwrap().contains("bridge"));
+}
+
+#[test]
+fn uas_at_ten_gigabits_is_seen_with_its_errors() {
+    let facts = facts("usb3-uas", "/dev/sda");
+    keep("usb3-uas", &facts);
+    let drive = &facts.drives[0];
+    assert_eq!(drive.link.driver.value().unwrap(), "uas");
+    assert_eq!(drive.link.ceiling_bytes_per_s.get(), Some(1_212_121_200));
+    assert_eq!((drive.counts.log_link_errors.get(), drive.counts.log_resets.get()), (Some(2), Some(1)));
+}
+
+#[test]
+fn a_shingled_disk_is_known_by_the_database_and_its_rotation() {
+    let facts = facts("smr-disk", "/backup");
+    keep("smr-disk", &facts);
+    let drive = &facts.drives[0];
+    assert_eq!((drive.database.shingled.get(), drive.identity.rotation_rpm.get()), (Some(true), Some(5400)));
+    assert_eq!((drive.identity.knows_trim.get(), drive.health.pending_sectors.get()), (Some(true), Some(8)));
+}
+
+#[test]
+fn a_volume_of_ebs_says_what_holds_it_back() {
+    let facts = facts("aws-ebs", "/");
+    keep("aws-ebs", &facts);
+    let drive = &facts.drives[0];
+    assert_eq!(drive.cloud.as_ref().unwrap().volume.value().unwrap(), "AWS EBS");
+    assert_eq!(drive.counts.volume_iops_exceeded_us.get(), Some(90_000_000));
+    assert!(drive.identity.virtual_by.value().unwrap().is_some());
+}
+
+#[test]
+fn a_guest_knows_that_it_is_one() {
+    let facts = facts("virtio-guest", "/");
+    keep("virtio-guest", &facts);
+    assert_eq!(
+        facts.machine.virtual_machine.value().unwrap().as_deref(),
+        Some("QEMU Standard PC (Q35 + ICH9, 2009)")
+    );
+    assert_eq!(facts.drives[0].kind, DriveKind::Virtual);
+    assert_eq!(facts.drives[0].identity.virtual_by.value().unwrap().as_deref(), Some("virtio"));
+}
+
+#[test]
+fn a_card_in_a_small_board_tells_its_own_words() {
+    let facts = facts("raspberry-pi-sd", "/");
+    keep("raspberry-pi-sd", &facts);
+    assert!(facts.machine.board.value().unwrap().starts_with("Raspberry Pi 4"));
+    let card = facts.drives[0].card.as_ref().unwrap();
+    assert_eq!((card.allocation_unit_bytes.get(), card.maker.get()), (Some(4 << 20), Some(3)));
+    assert_eq!(card.timing.value().unwrap(), "sd high speed");
+}
+
+#[test]
+fn an_emmc_tells_how_worn_it_is() {
+    let facts = facts("emmc", "/dev/mmcblk0");
+    keep("emmc", &facts);
+    let health = &facts.drives[0].health;
+    assert_eq!((health.used_percent.get(), health.failing.get()), (Some(80.0), Some(false)));
+    assert_eq!(health.warnings.value().unwrap(), &["80 % of its spare blocks are used"]);
+}
+
+#[test]
+fn a_container_knows_little_and_says_so() {
+    let facts = facts("container", "/");
+    keep("container", &facts);
+    assert_eq!(facts.machine.container.value().unwrap().as_deref(), Some("docker"));
+    assert!(facts.drives.is_empty());
+    assert_eq!(facts.file_system.as_ref().unwrap().trimming.timer_covers.get(), Some(false), "overlay");
+}
+
+#[test]
+fn a_hot_drive_has_throttled() {
+    let facts = facts("nvme-hot", "/dev/nvme0n1");
+    keep("nvme-hot", &facts);
+    let drive = &facts.drives[0];
+    assert_eq!(
+        (drive.counts.throttled_light_s.get(), drive.counts.throttled_heavy_s.get()),
+        (Some(5400), Some(120))
+    );
+    assert_eq!(
+        (drive.health.temperature_c.get(), drive.health.temperature_warning_c.get()),
+        (Some(84.0), Some(82.0))
+    );
+    assert_eq!(drive.health.failing.get(), Some(false), "heat passes");
+    assert_eq!(drive.health.warnings.value().unwrap().len(), 1);
+}
+
+/// Every machine there is a file of.
+fn machines() -> Vec<String> {
+    let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut texts: Vec<String> = files
+        .filter(|path| path.extension().is_some_and(|end| end == "txt"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    texts.sort();
+    texts
+}
+
+/// Regular files below a folder; no link is followed.
+fn files_below(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files_below(&entry.path(), all),
+            Ok(kind) if kind.is_file() => all.push(entry.path()),
+            _ => {}
+        }
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 48, ..Default::default() })]
+
+    /// Whatever files and drives say: every fact is known with a value or unknown with a reason, and reads back.
+    #[test]
+    fn nonsense_is_unknown_and_no_panic(
+        number in 0usize..64,
+        spoilt in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), nonsense()), 1..12),
+        answers in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), nonsense()), 0..6),
+    ) {
+        let texts = machines();
+        let root = tempfile::tempdir().unwrap();
+        let mut machine = Machine::unpack(&texts[number % texts.len()], root.path());
+        let mut files = Vec::new();
+        files_below(root.path(), &mut files);
+        files.sort();
+        for (which, bytes) in spoilt {
+            fs::write(which.get(&files), bytes).unwrap();
+        }
+        let mut asked: Vec<_> = machine.answers.keys().cloned().collect();
+        asked.sort();
+        for (which, bytes) in answers {
+            if !asked.is_empty() {
+                machine.answers.insert(which.get(&asked).clone(), bytes);
+            }
+        }
+        let roots = Roots::at(root.path());
+        let collector = Collector { roots: &roots, asker: &machine };
+        let devices: Vec<_> = roots.names("/sys/class/block").iter().filter_map(|name| roots.device(name)).collect();
+        let facts = collector.of_devices(&devices);
+        let mounts = roots.text("/proc/self/mountinfo");
+        for mount in mounts.value().map(String::as_str).unwrap_or_default().lines().filter_map(Mount::parse) {
+            collector.of_mount(&mount);
+        }
+        for row in facts.rows() {
+            proptest::prop_assert!(row.unknown.is_some() == row.value.is_null(), "{:?}", row);
+        }
+        let text = serde_json::to_string(&facts).unwrap();
+        proptest::prop_assert_eq!(serde_json::from_str::<Facts>(&text).unwrap().rows().len(), facts.rows().len());
+    }
+}
+
+/// Bytes of any kind, and words that are nearly right.
+fn nonsense() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
+    use proptest::prelude::*;
+    prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..600),
+        proptest::collection::vec(Just(0xFFu8), 0..4200),
+        "[-+.0-9a-fxX:,;\\n {}\"/|]{0,80}".prop_map(String::into_bytes),
+        prop_oneof![
+            Just("18446744073709551615"),
+            Just("-1"),
+            Just("NaN"),
+            Just("inf GT/s"),
+            Just("1e308 Gbps"),
+            Just("0x"),
+            Just("[]"),
+            Just("\u{1b}[2J"),
+        ]
+        .prop_map(|text| text.as_bytes().to_vec()),
+    ]
+}

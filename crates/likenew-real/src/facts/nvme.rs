@@ -126,7 +126,11 @@ pub(crate) fn space(subject: &Subject<'_>) -> Space {
         });
     Space {
         allocated_bytes: allocated,
-        better_block_bytes: answer.and_then("no other length of block is better", better_format),
+        // Where none is better there is nothing to tell.
+        better_block_bytes: match answer.map(better_format) {
+            Fact::Known { value: None, .. } => Fact::Unasked,
+            told => told.and_then(SHORT, |better| better),
+        },
         ..Space::default()
     }
 }

@@ -360,7 +360,11 @@ impl DiskDrive {
         if access == Access::Write {
             self.read_ahead.forget(physical);
         }
-        self.arm.transfer(physical, access, now)
+        let (from, until) = self.arm.transfer(physical, access, now);
+        match access {
+            Access::Read => (from, until),
+            Access::Write => (from, until + self.parameters.completing(physical)),
+        }
     }
 
     fn arm_done(&mut self, now: Nanos) {

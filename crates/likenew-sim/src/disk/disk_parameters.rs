@@ -1,11 +1,14 @@
 //! How a hard disk is built: everything that its mechanism needs to know.
 
+use std::ops::Range;
+
 use likenew_core::units::Nanos;
 
 use super::platters::{PlatterParameters, Platters};
 use super::seek_curve::SeekCurve;
 use super::shingles::ShingleParameters;
 use crate::host_link::LinkParameters;
+use crate::timeline::{times, transfer_time};
 
 /// How a hard disk is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct DiskParameters {
     pub aging_per_mille: u32,
     /// The platters.
     pub platters: PlatterParameters,
+    /// Sectors of the host in one of the platters: 8 of 512 bytes in 4 KiB (512e), 1 where they are the same.
+    pub physical_sectors: u64,
     /// Seeks before a read.
     pub read_seek: SeekTimes,
     /// Seeks before a write.
@@ -75,6 +80,24 @@ impl DiskParameters {
     /// Change to another head of the cylinder before a write: as much longer as a seek to the next track is.
     pub fn write_head_switch(&self) -> Nanos {
         self.head_switch + self.write_seek.track.since(self.read_seek.track)
+    }
+
+    /// What it takes to write sectors that fill some sectors of the platters only in part: those are read first, and come by
+    /// again a turn later. Both ends of what is shorter than a track are read in the same pass. A shingled disk gathers them before.
+    pub(super) fn completing(&self, sectors: &Range<u64>) -> Nanos {
+        let parts =
+            [sectors.start, sectors.end].into_iter().filter(|end| !end.is_multiple_of(self.physical_sectors));
+        let turns = match (self.shingles, parts.count()) {
+            (Some(_), _) | (_, 0) => 0,
+            (None, parts) if self.transfer_of(sectors) > self.platters.turn => parts as u32,
+            _ => 1,
+        };
+        times(self.platters.turn, turns)
+    }
+
+    fn transfer_of(&self, sectors: &Range<u64>) -> Nanos {
+        let bytes = (sectors.end - sectors.start) * u64::from(self.platters.sector_bytes);
+        transfer_time(bytes, self.platters.outer_bytes_per_s)
     }
 
     /// The disk with its write cache off.

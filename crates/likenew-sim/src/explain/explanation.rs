@@ -31,6 +31,8 @@ pub struct Explanation {
     /// What an X-ray of it should find, by the keys of its table; of drives that are drawn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<Fact>,
+    /// Why it is slower than it could be: names of the causes that are at work, as a diagnosis should give them.
+    pub causes: Vec<&'static str>,
     /// Parameters that no source was found for.
     pub parameters_assumed: usize,
     /// Every parameter with its source.

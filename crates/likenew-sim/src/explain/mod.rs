@@ -15,6 +15,7 @@ use crate::facts;
 use crate::make;
 use crate::model::{Advertised, Mechanism, Model};
 use crate::spec::Spec;
+use crate::truth::causes;
 use explanation::{Ceiling, Explanation, LayerBox};
 use value::{Fact, Value};
 
@@ -26,19 +27,30 @@ struct Parts {
     times: Vec<Fact>,
 }
 
-/// Explains the drive that a spec asks for.
-pub(crate) fn explain(spec: &Spec, model: &Model) -> Explanation {
-    let mut parts = match &model.mechanism {
+fn parts(spec: &Spec, model: &Model) -> Parts {
+    match &model.mechanism {
         Mechanism::Flash(flash) => flash::explain(flash, facts::flash_state(spec, flash), spec),
         Mechanism::Disk(disk) => {
             disk::explain(&make::with_cache(spec, *disk), &facts::disk_state(spec, disk))
         }
         Mechanism::Volume(volume) => volume::explain(volume, spec),
-    };
+    }
+}
+
+/// Explains the drive that a spec asks for.
+pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
+    let model = &spec.in_situation(own);
+    let mut parts = parts(spec, model);
     if let Some(faults) = make::faults(spec, model) {
         let facts = faults.describe().into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
         let says = "What is wrong with this drive, whatever it is made of.";
         parts.layers.insert(0, LayerBox::new("faults", says, facts.collect()));
+    }
+    let met = model.situations.describe();
+    if !met.is_empty() {
+        let facts = met.into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
+        let says = "What the drive meets, above it and around it.";
+        parts.layers.insert(0, LayerBox::new("situations", says, facts.collect()));
     }
     let limit = |of: &str| parts.ceilings.iter().find(|ceiling| ceiling.of == of).map(Ceiling::limit);
     for (name, of) in
@@ -65,10 +77,18 @@ pub(crate) fn explain(spec: &Spec, model: &Model) -> Explanation {
         layers: parts.layers,
         ceilings: parts.ceilings,
         times: parts.times,
-        inside: inside::explain(spec, model),
+        inside: inside::explain(spec, own),
+        causes: causes(spec, own),
         parameters_assumed: model.sources.iter().filter(|sourced| sourced.is_assumed()).count(),
         sources: model.sources.clone(),
     }
+}
+
+/// What reading a drive in order is limited to, its own link among the limits.
+pub(crate) fn sequential_read_bytes_per_s(spec: &Spec, model: &Model) -> f64 {
+    let parts = parts(spec, model);
+    let ceiling = parts.ceilings.iter().find(|ceiling| ceiling.of == SEQUENTIAL_READ);
+    ceiling.and_then(|ceiling| ceiling.limit().value.number()).unwrap_or(f64::INFINITY)
 }
 
 const SEQUENTIAL_READ: &str = "sequential read";

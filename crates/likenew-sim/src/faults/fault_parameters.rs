@@ -77,6 +77,13 @@ impl ThrottleParameters {
     pub(crate) fn is_on(&self, now: Nanos) -> bool {
         self.every.0 - now.0 % self.every.0 <= self.span.0
     }
+
+    /// How often it was slow until a time, and for how long in sum.
+    pub(crate) fn until(&self, now: Nanos) -> (u64, Nanos) {
+        let (times, within) = (now.0 / self.every.0, now.0 % self.every.0);
+        let quiet = self.every.0 - self.span.0;
+        (times + u64::from(within > quiet), Nanos(times * self.span.0 + within.saturating_sub(quiet)))
+    }
 }
 
 /// What a bridge between the host and a drive does to TRIM.

@@ -18,7 +18,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::fault_parameters::FaultParameters;
-use crate::device::{Device, MEDIUM_ERROR, NO_IO, Throttled, books};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, books};
 use crate::event_queue::EventQueue;
 use crate::timeline::{Timeline, times, transfer_time};
 
@@ -95,6 +95,7 @@ pub(crate) struct Faulty {
     writes: u64,
     /// Bytes of writes that were never done, since the drive was opened.
     bytes_lost: u64,
+    media_errors: u64,
     /// The end of the last stall that a number of I/Os brought about.
     stalled_until: Nanos,
 }
@@ -116,6 +117,7 @@ impl Faulty {
             bytes_written: saved.map_or(0, |saved| saved.bytes_written),
             writes: saved.map_or(0, |saved| saved.writes),
             bytes_lost: 0,
+            media_errors: 0,
             stalled_until: Nanos::ZERO,
         }
     }
@@ -164,6 +166,7 @@ impl Faulty {
         let request = &mut self.requests[slot as usize];
         if unreadable {
             (request.retries, request.outcome) = (self.parameters.retries_max, MEDIUM_ERROR);
+            self.media_errors += 1;
         } else if slow {
             request.retries = self.random.random_range(1..=self.parameters.retries_max);
         }
@@ -347,8 +350,11 @@ impl Device for Faulty {
         self.inner.health()
     }
 
-    fn throttled(&self) -> Option<Throttled> {
-        self.inner.throttled()
+    /// A drive that throttles says so, whatever made it do that.
+    fn self_counts(&self, now: Nanos) -> SelfCounts {
+        let inner = self.inner.self_counts(now);
+        let throttled = self.parameters.throttle.map(|throttle| throttle.until(now)).or(inner.throttled);
+        SelfCounts { throttled, media_errors: inner.media_errors + self.media_errors, ..inner }
     }
 
     /// The books of the mechanism, with what it was never given.

@@ -4,6 +4,7 @@
 //! mechanism, so that the host meets them wherever the mechanism makes one I/O wait for another. At most eight are in flight;
 //! what would leave meanwhile is left out. Where the mechanism keeps bytes its writes are reads, as they are not the host's.
 
+use likenew_core::counters::Counters;
 use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
 use likenew_core::target::Health;
@@ -12,7 +13,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::fault_parameters::NeighbourParameters;
-use crate::device::{Device, Throttled};
+use crate::device::{Device, NO_IO, SelfCounts};
 
 /// All drives with the same neighbour have it at the same moments.
 const SEED: u64 = 2;
@@ -29,6 +30,9 @@ pub(crate) struct Neighbour {
     random: Xoshiro256PlusPlus,
     next: Nanos,
     free: Vec<u32>,
+    /// Its I/Os, by slot, and what of them has ended.
+    ios: [Io; SLOTS as usize],
+    ended: Counters,
 }
 
 impl Neighbour {
@@ -47,6 +51,8 @@ impl Neighbour {
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),
             next: Nanos::ZERO,
             free: (0..SLOTS).rev().collect(),
+            ios: [NO_IO; SLOTS as usize],
+            ended: Counters::default(),
         };
         neighbour.next = neighbour.gap();
         neighbour
@@ -77,6 +83,7 @@ impl Neighbour {
             bytes.clear();
             bytes.resize(io.length as usize, 0);
         }
+        self.ios[io.slot.index()] = io;
         self.inner.accept(&io, now);
     }
 
@@ -87,7 +94,11 @@ impl Neighbour {
         for completion in ended.drain(..) {
             match completion.slot.0.checked_sub(SLOTS) {
                 Some(slot) => done.push(Completion { slot: Slot(slot), ..completion }),
-                None => self.free.push(completion.slot.0),
+                None => {
+                    let io = &self.ios[completion.slot.index()];
+                    self.ended.count(io.op, completion.outcome.bytes(io.length).into());
+                    self.free.push(completion.slot.0);
+                }
             }
         }
         self.inner_done = ended;
@@ -149,8 +160,8 @@ impl Device for Neighbour {
         self.inner.health()
     }
 
-    fn throttled(&self) -> Option<Throttled> {
-        self.inner.throttled()
+    fn self_counts(&self, now: Nanos) -> SelfCounts {
+        SelfCounts { others: self.ended, ..self.inner.self_counts(now) }
     }
 
     /// The mechanism's books, which do not tell who has written.

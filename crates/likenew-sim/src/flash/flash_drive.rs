@@ -23,7 +23,7 @@ use super::nand::{Ended, Nand, NandEvent, ReadJob, Reader};
 use super::thermal::Thermal;
 use super::translation_layer::{Counts, Todo, TranslationLayer};
 use super::write_buffer::WriteBuffer;
-use crate::device::{Device, MEDIUM_ERROR, NO_IO, Throttled, books};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, books};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::timeline::Timeline;
@@ -392,8 +392,8 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
         }
     }
 
-    fn throttled(&self) -> Option<Throttled> {
-        self.thermal.as_ref().map(Thermal::throttled)
+    fn self_counts(&self, _now: Nanos) -> SelfCounts {
+        SelfCounts { throttled: self.thermal.as_ref().map(Thermal::throttled), ..SelfCounts::default() }
     }
 
     fn accounting(&self) -> Accounting {

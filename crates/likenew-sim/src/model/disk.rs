@@ -34,6 +34,7 @@ pub(super) fn read(
             command,
             aging_per_mille,
             platters: mechanics.platters,
+            physical_sectors: mechanics.physical_sectors,
             read_seek: mechanics.read_seek,
             write_seek: mechanics.write_seek,
             head_switch: mechanics.head_switch,
@@ -51,6 +52,7 @@ pub(super) fn read(
 
 struct Mechanics {
     platters: PlatterParameters,
+    physical_sectors: u64,
     read_seek: SeekTimes,
     write_seek: SeekTimes,
     head_switch: Nanos,
@@ -89,7 +91,19 @@ fn read_mechanics(
     if platters.inner_bytes_per_s > platters.outer_bytes_per_s {
         return Err(section.error("mechanics.inner_bytes_per_s is above outer_bytes_per_s"));
     }
-    Ok(Mechanics { platters, read_seek, write_seek, head_switch })
+    let physical_sectors = read_physical_sectors(section, identity)?;
+    Ok(Mechanics { platters, physical_sectors, read_seek, write_seek, head_switch })
+}
+
+fn read_physical_sectors(section: &mut Section<'_>, identity: &Identity) -> Result<u64, SimError> {
+    let sector = u64::from(identity.sector_bytes);
+    let bytes = section.whole_or_none("physical_sector_bytes", sector..=65_536)?.unwrap_or(sector);
+    if !bytes.is_multiple_of(sector) {
+        return Err(section.error(format!(
+            "mechanics.physical_sector_bytes is {bytes}: it takes a multiple of identity.sector_bytes, {sector}"
+        )));
+    }
+    Ok(bytes / sector)
 }
 
 fn read_shingles(section: &mut Section<'_>, identity: &Identity) -> Result<ShingleParameters, SimError> {

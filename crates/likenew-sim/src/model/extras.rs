@@ -3,15 +3,20 @@
 use super::{RATE, Section};
 use crate::error::SimError;
 use crate::flash::ageing::AgeingParameters;
-use crate::flash::map_cache::MapCacheParameters;
+use crate::flash::map_cache::{HostShare, MapCacheParameters};
 use crate::flash::thermal::ThermalParameters;
 
 /// Reads the table `[map_cache]`.
 pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParameters, SimError> {
-    Ok(MapCacheParameters {
-        bytes: section.whole("bytes", 512..=1 << 36)?,
-        segment_bytes: section.count("segment_bytes", 64..=65_536)?,
-    })
+    let bytes = section.whole("bytes", 512..=1 << 36)?;
+    let segment_bytes = section.count("segment_bytes", 64..=65_536)?;
+    let host = match section.whole_or_none("host_bytes", 1..=bytes)? {
+        None => None,
+        Some(host) => {
+            Some(HostShare { bytes: host, bytes_least: section.whole("host_bytes_least", 0..=host)? })
+        }
+    };
+    Ok(MapCacheParameters { bytes, segment_bytes, host })
 }
 
 /// Reads the table `[ageing]`.

@@ -227,6 +227,7 @@ fn build_flash(
         trim: firmware.trim,
         map_cache: None,
         ageing: None,
+        worn: None,
         thermal: None,
         power_loss_protection: firmware.power_loss_protection,
     };

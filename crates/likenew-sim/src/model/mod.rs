@@ -5,8 +5,11 @@ use likenew_core::units::Nanos;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::error::SimError;
 use crate::faults::fault_parameters::FaultParameters;
+use crate::flash::map_cache::HostShare;
 use crate::host_link::LinkParameters;
 use crate::section::{Section, Sourced, Text};
+use crate::situations::Situations;
+use crate::situations::link_standard::LinkStandard;
 use crate::volume::volume_parameters::VolumeParameters;
 
 mod disk;
@@ -64,6 +67,22 @@ impl Mechanism {
         }
     }
 
+    pub(crate) fn link_mut(&mut self) -> &mut LinkParameters {
+        match self {
+            Self::Flash(flash) => &mut flash.parameters.link,
+            Self::Disk(disk) => &mut disk.link,
+            Self::Volume(volume) => &mut volume.link,
+        }
+    }
+
+    /// What of its map's cache lies in memory of the host, if it can.
+    pub fn host_share(&self) -> Option<HostShare> {
+        match self {
+            Self::Flash(flash) => flash.parameters.map_cache?.host,
+            Self::Disk(_) | Self::Volume(_) => None,
+        }
+    }
+
     /// Whether it caches writes in a way that the host can switch off.
     pub fn can_switch_write_cache(&self) -> bool {
         match self {
@@ -88,8 +107,12 @@ pub struct Model {
     pub advertised: Advertised,
     /// How it works.
     pub mechanism: Mechanism,
+    /// The standard of its link, where that has a name.
+    pub link_standard: Option<LinkStandard>,
     /// What is wrong with it.
     pub faults: Option<FaultParameters>,
+    /// What it meets.
+    pub situations: Situations,
     /// Every value of the file with its source.
     pub sources: Vec<Sourced>,
 }
@@ -119,7 +142,7 @@ impl Model {
         let kind = root.word("kind", &KINDS)?;
         let identity = finish(root.section("identity")?, &mut sources, read_identity)?;
         let advertised = finish(root.section("advertised")?, &mut sources, read_advertised)?;
-        let link = finish(root.section("link")?, &mut sources, read_link)?;
+        let (link, link_standard) = finish(root.section("link")?, &mut sources, read_link)?;
         let faults = match root.section_or_none("faults")? {
             None => None,
             Some(section) => Some(finish(section, &mut sources, |section| faults::read(section, &identity))?),
@@ -133,9 +156,27 @@ impl Model {
             "disk" => Mechanism::Disk(disk::read(&mut root, &identity, link, &mut sources)?),
             _ => Mechanism::Volume(volume::read(&mut root, &identity, link, &mut sources)?),
         };
+        let situations = root.section_or_none("situations")?;
+        let site = situations.as_ref().map(Section::site);
+        let situations = finish_optional(situations, &mut sources, Situations::read)?.unwrap_or_default();
         root.finish()?;
         let Identity { model, technology, sector_bytes, .. } = identity;
-        Ok(Self { model, technology, capacity_bytes, sector_bytes, advertised, mechanism, faults, sources })
+        let model = Self {
+            model,
+            technology,
+            capacity_bytes,
+            sector_bytes,
+            advertised,
+            mechanism,
+            link_standard,
+            faults,
+            situations,
+            sources,
+        };
+        match site {
+            None => Ok(model),
+            Some(site) => model.situations.check(&model).map_err(|why| site.error(why)).map(|()| model),
+        }
     }
 }
 
@@ -187,12 +228,13 @@ fn read_advertised(section: &mut Section<'_>) -> Result<Advertised, SimError> {
     })
 }
 
-fn read_link(section: &mut Section<'_>) -> Result<LinkParameters, SimError> {
-    Ok(LinkParameters {
+fn read_link(section: &mut Section<'_>) -> Result<(LinkParameters, Option<LinkStandard>), SimError> {
+    let link = LinkParameters {
         bytes_per_s: section.whole("bytes_per_s", RATE)?,
         duplex: section.truth("duplex")?,
         command_slots: section.count("command_slots", 1..=65_535)?,
-    })
+    };
+    Ok((link, section.parsed_or_none("standard", LinkStandard::EXPECTED, LinkStandard::of)?))
 }
 
 fn span(section: &mut Section<'_>, key: &'static str) -> Result<Nanos, SimError> {

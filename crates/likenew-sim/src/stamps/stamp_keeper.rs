@@ -10,7 +10,7 @@ use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 
 use super::stamp_memory::{Holds, StampMemory};
-use crate::device::{Device, NO_IO, Throttled};
+use crate::device::{Device, NO_IO, SelfCounts};
 
 /// The mechanism with its memory.
 pub(crate) struct StampKeeper {
@@ -104,8 +104,8 @@ impl Device for StampKeeper {
         self.inner.health()
     }
 
-    fn throttled(&self) -> Option<Throttled> {
-        self.inner.throttled()
+    fn self_counts(&self, now: Nanos) -> SelfCounts {
+        self.inner.self_counts(now)
     }
 
     fn accounting(&self) -> Accounting {

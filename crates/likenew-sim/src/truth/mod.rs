@@ -1,8 +1,11 @@
 //! What whoever measures a simulated drive from outside should find inside: one value for each property of an X-ray, derived from
 //! the drive's parameters by what its layers do with them, never from a measurement.
 
+mod causes;
 mod flash;
 mod slc_cache;
+
+pub use causes::causes;
 
 use crate::disk::disk_parameters::DiskParameters;
 use crate::model::{Mechanism, Model};
@@ -111,6 +114,7 @@ impl Truth {
 
     /// What is inside the drive that a spec asks for.
     pub fn of(spec: &Spec, model: &Model) -> Self {
+        let model = &spec.in_situation(model);
         match &model.mechanism {
             Mechanism::Flash(flash) => flash::truth(spec, flash, model.faults.as_ref()),
             Mechanism::Disk(disk) => of_disk(spec, disk),

@@ -18,11 +18,25 @@ use serde::{Deserialize, Serialize};
 use super::credit_bucket::CreditBucket;
 use super::io_counter::IoCounter;
 use super::volume_parameters::VolumeParameters;
-use crate::device::{Device, NO_IO, books};
+use crate::device::{Device, NO_IO, SelfCounts, books};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::plain_contents::{PlainContents, Sectors};
 use crate::timeline::{Timeline, transfer_time};
+
+/// The union of spans that begin one after the other.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    until: Nanos,
+    sum: Nanos,
+}
+
+impl Held {
+    fn add(&mut self, from: Nanos, until: Nanos) {
+        self.sum += until.since(from.max(self.until));
+        self.until = self.until.max(until);
+    }
+}
 
 /// All volumes have the same neighbours.
 const SEED: u64 = 1;
@@ -53,6 +67,8 @@ pub(crate) struct NetworkVolume {
     waiting: VecDeque<u32>,
     slots_used: u32,
     host_bytes_written: u64,
+    /// How long I/Os were held back for want of credits, and by the throughput limit: the union of their waits.
+    exceeded: (Held, Held),
     sector_bytes: u32,
     contents: Option<PlainContents>,
 }
@@ -87,6 +103,7 @@ impl NetworkVolume {
             waiting: VecDeque::new(),
             slots_used: 0,
             host_bytes_written: 0,
+            exceeded: (Held::default(), Held::default()),
             sector_bytes,
             contents: None,
             parameters,
@@ -130,7 +147,10 @@ impl NetworkVolume {
                 let ios = self.counter.count(&io);
                 let admitted = self.bucket.admit(now, ios);
                 let span = transfer_time(u64::from(io.length), self.parameters.bytes_per_s);
-                self.throughput.reserve(admitted, span)
+                let passed = self.throughput.reserve(admitted, span);
+                self.exceeded.0.add(now, admitted);
+                self.exceeded.1.add(admitted, passed.since(span));
+                passed
             }
             Op::Trim if self.parameters.trims => self.bucket.admit(now, 1),
             Op::Trim | Op::Flush => now,
@@ -210,6 +230,11 @@ impl Device for NetworkVolume {
         let contents = self.contents.as_ref().map(PlainContents::sectors);
         let saved = SavedRef { credits: self.bucket.level(now), contents };
         postcard::to_stdvec(&saved).expect("plain values can be written to memory")
+    }
+
+    fn self_counts(&self, _now: Nanos) -> SelfCounts {
+        let (ios, bytes) = &self.exceeded;
+        SelfCounts { exceeded: Some((ios.sum, bytes.sum)), ..SelfCounts::default() }
     }
 
     /// What is behind a store is not known: it counts as written once.

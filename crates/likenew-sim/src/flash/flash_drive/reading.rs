@@ -62,7 +62,8 @@ impl<L: TranslationLayer> FlashDrive<L> {
     /// Reads what a place holds, of which the host wants `bytes`.
     pub(super) fn read_job(&self, reader: Reader, place: &Place, bytes: u32, now: Nanos) -> ReadJob {
         let age_s = self.opened_s + (now.0 / SECOND_NS) as i64 - place.opened_s;
-        let senses = self.parameters.ageing.map_or(1, |ageing| ageing.senses(age_s));
+        let senses = self.parameters.ageing.map_or(1, |ageing| ageing.senses(age_s))
+            + self.parameters.worn.map_or(0, |worn| worn.retries(place));
         ReadJob { reader, cell: place.cell, senses, size: place.size, bytes }
     }
 

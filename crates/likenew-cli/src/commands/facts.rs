@@ -1,0 +1,127 @@
+//! `likenew facts`: what the system and the drive say. Nothing is opened for I/O, and nothing is made in a folder.
+
+use std::path::Path;
+
+use likenew_archive::{Archive, Machine, Run};
+use likenew_core::drive::Drive;
+use likenew_core::instrument::Instrument;
+use likenew_core::look::Seen;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
+use likenew_core::verdict::Findings;
+use likenew_procedures::all::{from_plan, judge};
+use likenew_real::facts::Glance;
+use likenew_run::conduct::conduct;
+use likenew_sim::Spec;
+
+use crate::aim::read_file;
+use crate::arguments::Facts;
+use crate::exit::{Exit, Failure};
+use crate::factsheet::Factsheet;
+use crate::follow::Follow;
+use crate::measure::{archive_root, document, print_plan, said};
+use crate::progress::Progress;
+use crate::recordings::Recordings;
+use crate::{interrupt, output};
+
+pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
+    let options = toml::Table::new();
+    let plan =
+        Plan { schema: 1, procedure: "facts".into(), target: command.target.clone(), seed: 0, options };
+    if command.plan {
+        return print_plan(&plan);
+    }
+    interrupt::listen()?;
+    let mut drive = open(command.target.as_deref())?;
+    let procedure = from_plan(&plan).map_err(Failure::Usage)?;
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    let instrument = instrument(&evidence);
+    let mut archive = archive(&evidence, &instrument, &command);
+    let mut follow = Follow {
+        progress: Progress::new(),
+        archive: archive.as_mut(),
+        samples: None,
+        recordings: Recordings::default(),
+        expected: 1,
+        done: 0,
+        segments: 0,
+    };
+    let end = conduct(&mut *drive, &*procedure, &mut evidence, &mut follow);
+    follow.progress.finish();
+    let findings = judge(&*procedure, &evidence);
+    if let Some(run) = &archive {
+        run.conclude(&findings).map_err(anyhow::Error::new)?;
+        anstream::eprintln!("The run is kept in {}.", run.path().display());
+    }
+    let found = findings.found_problem();
+    show(&command, &evidence, findings, instrument)?;
+    Ok(said(end?, found))
+}
+
+fn open(target: Option<&str>) -> Result<Box<dyn Drive>, Failure> {
+    match target {
+        None => Ok(Box::new(Glance::at_all())),
+        Some("nop:") => Ok(Box::new(likenew_real::nop::Nop::new())),
+        Some(target) if target.starts_with("sim:") => {
+            let spec = Spec::parse(target).map_err(|error| Failure::Usage(error.to_string()))?;
+            let drive = spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()))?;
+            Ok(Box::new(drive))
+        }
+        Some(target) => {
+            // A report that says "." would mean nothing tomorrow.
+            let path = std::path::absolute(target)
+                .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
+            Ok(Box::new(Glance::at(&path)?))
+        }
+    }
+}
+
+/// Nothing is timed, so nothing is calibrated.
+fn instrument(evidence: &Evidence) -> Instrument {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let (clock, engine) = (evidence.geometry.clock, evidence.identity.engine.clone());
+    Instrument { version, clock, engine, calibration: None }
+}
+
+/// Who may not write an archive can know facts all the same.
+fn archive(evidence: &Evidence, instrument: &Instrument, command: &Facts) -> Option<Run> {
+    if command.no_archive {
+        return None;
+    }
+    let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
+    let machine = Machine::new(likenew_real::clock::wall_date(), identity, geometry, instrument.clone());
+    let root = match archive_root(command.archive.as_deref()) {
+        Ok(root) => root,
+        Err(failure) => {
+            anstream::eprintln!("The run is not kept: {}", failure.message());
+            return None;
+        }
+    };
+    match Archive::new(root).create(&evidence.plan, &machine) {
+        Ok(run) => Some(run),
+        Err(error) => {
+            anstream::eprintln!("The run is not kept: {error}");
+            None
+        }
+    }
+}
+
+fn show(
+    command: &Facts,
+    evidence: &Evidence,
+    findings: Findings,
+    instrument: Instrument,
+) -> Result<(), Failure> {
+    let seen = evidence.sights.iter().rev().find_map(|sight| match &sight.seen {
+        Seen::Facts(facts) => Some(facts),
+        _ => None,
+    });
+    let to_standard_output = command.output.json.as_deref() == Some(Path::new("-"));
+    let Some(facts) = seen.filter(|_| !to_standard_output) else {
+        return output::put(vec![document(evidence, findings, instrument)], &command.output);
+    };
+    let sheet =
+        Factsheet { facts, findings: &findings, width: output::width().min(100), origins: command.origins };
+    output::print(&sheet.to_string())?;
+    output::put_aside(document(evidence, findings, instrument), &command.output)
+}

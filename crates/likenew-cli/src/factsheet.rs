@@ -1,0 +1,264 @@
+//! Facts as a person reads them: what stands out, then everything by subject, then what is not known and what would help.
+
+use std::fmt;
+
+use likenew_core::facts::{FactRow, Facts};
+use likenew_core::units::{Nanos, amount, rate, three_digits};
+use likenew_core::verdict::Findings;
+use serde_json::Value;
+
+/// Columns of the names of facts.
+const NAMES: usize = 26;
+/// Of the kernel's log so many lines are shown.
+const LINES_MAX: usize = 8;
+
+/// A sheet of facts.
+pub(crate) struct Factsheet<'a> {
+    /// As they were just collected: a serial number is shown to who asked, and stands nowhere else.
+    pub(crate) facts: &'a Facts,
+    /// What was concluded.
+    pub(crate) findings: &'a Findings,
+    /// Columns of the terminal.
+    pub(crate) width: usize,
+    /// Whether to say where each fact comes from.
+    pub(crate) origins: bool,
+}
+
+impl fmt::Display for Factsheet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.facts.rows();
+        for verdict in self.findings.verdicts.iter().filter(|verdict| !verdict.because.is_empty()) {
+            writeln!(f, "{}", verdict.claim)?;
+            self.items(f, "  • ", &verdict.because)?;
+        }
+        let mut groups: Vec<Vec<&FactRow>> = Vec::new();
+        for row in rows.iter().filter(|row| row.unknown.is_none()) {
+            let is_of = |group: &&mut Vec<&FactRow>| {
+                (&group[0].section, &group[0].subject) == (&row.section, &row.subject)
+            };
+            match groups.iter_mut().find(is_of) {
+                Some(group) => group.push(row),
+                None => groups.push(vec![row]),
+            }
+        }
+        groups.iter().try_for_each(|group| self.group(f, group))?;
+        self.unknown(f, &rows)
+    }
+}
+
+impl Factsheet<'_> {
+    fn group(&self, f: &mut fmt::Formatter<'_>, group: &[&FactRow]) -> fmt::Result {
+        let section = match &*group[0].section {
+            "drives" => "activity".to_owned(),
+            section => section.replace('_', " "),
+        };
+        let subject = &group[0].subject;
+        writeln!(f)?;
+        match (subject.is_empty(), self.what(&group[0].section, subject)) {
+            (true, _) => writeln!(f, "{section}")?,
+            (false, None) => writeln!(f, "{section} · {subject}")?,
+            (false, Some(what)) => writeln!(f, "{section} · {subject} · {what}")?,
+        }
+        let is_zero = |row: &FactRow| row.section == "counts" && row.value == Value::from(0);
+        for row in group.iter().filter(|row| !is_zero(row)) {
+            self.row(f, row)?;
+        }
+        let zeros: Vec<String> = group.iter().filter(|row| is_zero(row)).map(|row| words(row)).collect();
+        if !zeros.is_empty() {
+            self.line(f, "none of", &zeros.join(", "))?;
+        }
+        Ok(())
+    }
+
+    /// What a layer or a part of a link is.
+    fn what(&self, section: &str, subject: &str) -> Option<String> {
+        match section {
+            "stack" => {
+                let layer = self.facts.stack.iter().find(|layer| layer.name == subject)?;
+                let below =
+                    if layer.on.is_empty() { String::new() } else { format!(" on {}", layer.on.join(", ")) };
+                Some(format!("{}{below}", layer.kind.words()))
+            }
+            "link" => {
+                let (drive, hop) = subject.split_once(" › ")?;
+                let drive = self.facts.drives.iter().find(|known| known.name == drive)?;
+                drive.link.hops.iter().find(|known| known.name == hop).map(|hop| hop.what.clone())
+            }
+            _ => None,
+        }
+    }
+
+    fn row(&self, f: &mut fmt::Formatter<'_>, row: &FactRow) -> fmt::Result {
+        match (&*row.section, &*row.fact) {
+            ("identity", "serial") => {
+                let drive = self.facts.drives.iter().find(|drive| drive.name == row.subject);
+                let plain = drive.and_then(|drive| drive.identity.serial.value()?.plain.as_deref());
+                let shown =
+                    plain.map_or_else(|| spell(row), |plain| format!("{plain} (kept as {})", spell(row)));
+                self.line(f, &words(row), &self.with_origin(&shown, row))
+            }
+            ("health", "attributes") => {
+                let count = row.value.as_str().map_or(0, |text| text.split("; ").count());
+                self.line(f, &words(row), &self.with_origin(&format!("{count} (see --json)"), row))
+            }
+            ("log", "lines") => {
+                let drive = self.facts.drives.iter().find(|drive| drive.name == row.subject);
+                let lines = drive.and_then(|drive| drive.log.lines.value()).map_or(&[][..], Vec::as_slice);
+                let newest = &lines[lines.len().saturating_sub(LINES_MAX)..];
+                if newest.is_empty() {
+                    return self.line(f, "lines", "none that matter");
+                }
+                let newest: Vec<String> =
+                    newest.iter().map(|line| format!("[{:.3} s] {}", line.at_s, line.text)).collect();
+                self.items(f, "  ", &newest)
+            }
+            _ => self.line(f, &words(row), &self.with_origin(&spell(row), row)),
+        }
+    }
+
+    fn with_origin(&self, text: &str, row: &FactRow) -> String {
+        if self.origins && !row.origin.is_empty() {
+            format!("{text}  ({})", row.origin)
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// One name and its value, in lines that fit.
+    fn line(&self, f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
+        let head = format!("  {name:NAMES$} ");
+        self.wrapped(f, &head, &" ".repeat(NAMES + 3), value)
+    }
+
+    fn items(&self, f: &mut fmt::Formatter<'_>, head: &str, items: &[String]) -> fmt::Result {
+        let indent = " ".repeat(head.chars().count());
+        items.iter().try_for_each(|item| self.wrapped(f, head, &indent, item))
+    }
+
+    fn wrapped(&self, f: &mut fmt::Formatter<'_>, head: &str, indent: &str, text: &str) -> fmt::Result {
+        let options = textwrap::Options::new(self.width.max(NAMES + 20))
+            .initial_indent(head)
+            .subsequent_indent(indent)
+            // Unicode would break MB/s after its slash.
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        textwrap::wrap(text, options).iter().try_for_each(|line| writeln!(f, "{}", line.trim_end()))
+    }
+
+    /// One line for each reason.
+    fn unknown(&self, f: &mut fmt::Formatter<'_>, rows: &[FactRow]) -> fmt::Result {
+        let mut reasons: Vec<(String, Option<&str>, Vec<String>)> = Vec::new();
+        for row in rows {
+            let Some(why) = &row.unknown else { continue };
+            let help = row.help.as_deref();
+            match reasons.iter_mut().find(|known| known.0 == *why && known.1 == help) {
+                Some((.., names)) => names.push(words(row)),
+                None => reasons.push((why.clone(), help, vec![words(row)])),
+            }
+        }
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nNot known")?;
+        // What somebody can do about comes first.
+        reasons.sort_by_key(|(_, help, names)| (help.is_none(), std::cmp::Reverse(names.len())));
+        let reasons: Vec<String> = reasons
+            .into_iter()
+            .map(|(why, help, mut names)| {
+                names.dedup();
+                let help = help.map_or_else(String::new, |help| format!(" ({help})"));
+                format!("{why}{help}: {}", names.join(", "))
+            })
+            .collect();
+        self.items(f, "  • ", &reasons)
+    }
+}
+
+/// The name of a fact without its unit.
+fn words(row: &FactRow) -> String {
+    const UNITS: [&str; 10] =
+        ["_bytes_per_s", "_bits_per_s", "_bytes", "_percent", "_hours", "_rpm", "_ms", "_us", "_s", "_c"];
+    let (name, end) = ["_max", "_p10", "_p50", "_p90"]
+        .iter()
+        .find_map(|end| Some((row.fact.strip_suffix(end)?, *end)))
+        .unwrap_or((&row.fact, ""));
+    let name = if name == "bytes_per_s" { "carries" } else { name };
+    let name = UNITS.iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
+    let end = match end {
+        "_max" => " at most",
+        "_p10" => ", 10 % below",
+        "_p50" => ", median",
+        "_p90" => ", 90 % below",
+        _ => "",
+    };
+    format!("{}{end}", name.replace('_', " "))
+}
+
+/// A value with its unit.
+fn spell(row: &FactRow) -> String {
+    let text = match &row.value {
+        Value::String(text) => return text.clone(),
+        Value::Bool(yes) => return if *yes { "yes" } else { "no" }.to_owned(),
+        other => other.to_string(),
+    };
+    let (Some(number), whole) = (row.value.as_f64(), row.value.as_u64()) else { return text };
+    match (&*row.unit, whole) {
+        ("bytes", Some(bytes)) => amount(bytes),
+        ("bytes/s", _) => rate(number),
+        ("bits/s", _) => format!("{} Gb/s", three_digits(number / 1e9)),
+        ("s", Some(seconds)) if seconds >= 2 * 86_400 => format!("{} days", seconds / 86_400),
+        ("s", Some(seconds)) => Nanos(seconds.saturating_mul(1_000_000_000)).to_string(),
+        ("µs", Some(micros)) => Nanos(micros.saturating_mul(1_000)).to_string(),
+        ("ms", Some(millis)) => Nanos(millis.saturating_mul(1_000_000)).to_string(),
+        ("", _) => text,
+        (unit, _) => format!("{text} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::facts::{Drive, Fact, Layer, LayerKind, Serial};
+
+    use super::*;
+
+    fn facts() -> Facts {
+        let mut drive = Drive { name: "sda".into(), ..Drive::default() };
+        drive.identity.serial =
+            Fact::known(Serial { hash: "ab12".into(), plain: Some("S3RIAL".into()) }, "IDENTIFY");
+        drive.counts.crc_errors = Fact::known(0, "SMART");
+        drive.counts.throttled_light_s = Fact::known(200_000, "SMART");
+        drive.health.used_percent = Fact::unknown("asking for it takes root", "SMART").help("run it as root");
+        drive.health.pending_sectors =
+            Fact::unknown("asking for it takes root", "SMART").help("run it as root");
+        let layer = Layer {
+            name: "dm-0".into(),
+            kind: LayerKind::Crypt,
+            on: vec!["sda".into()],
+            capacity_bytes: Fact::known(1 << 30, "size"),
+            ..Layer::default()
+        };
+        Facts { stack: vec![layer], drives: vec![drive], ..Facts::default() }
+    }
+
+    fn sheet(origins: bool) -> String {
+        let (facts, findings) = (facts(), Findings::default());
+        Factsheet { facts: &facts, findings: &findings, width: 80, origins }.to_string()
+    }
+
+    #[test]
+    fn facts_stand_by_subject_and_the_unknown_by_reason() {
+        let text = sheet(false);
+        for line in [
+            "stack · dm-0 · encryption (dm-crypt) on sda\n",
+            "  capacity                   1 GiB\n",
+            "  serial                     S3RIAL (kept as ab12)\n",
+            "  throttled light            2 days\n",
+            "  none of                    crc errors\n",
+            "  • asking for it takes root (run it as root): used, pending sectors\n",
+        ] {
+            assert!(text.contains(line), "{line:?} in\n{text}");
+        }
+        assert!(!text.contains("IDENTIFY"));
+        assert!(sheet(true).contains("1 GiB  (size)"));
+    }
+}

@@ -1,0 +1,132 @@
+//! What the system and drives say of themselves: on this machine whatever it is, and on simulated drives.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Ran, Sandbox, is_valid};
+
+fn rows(document: &Value) -> Vec<&Value> {
+    document["tables"]["facts"].as_array().unwrap().iter().collect()
+}
+
+fn value<'a>(document: &'a Value, section: &str, fact: &str) -> &'a Value {
+    let row = rows(document).into_iter().find(|row| row["section"] == section && row["fact"] == fact);
+    &row.unwrap_or_else(|| panic!("{section} has {fact}"))["value"]
+}
+
+/// Fine, or a drive of this machine that says that it is failing.
+#[track_caller]
+fn finished(ran: &Ran) -> &Ran {
+    assert!(matches!(ran.status(), Some(0 | 10)), "{}", ran.stderr());
+    ran
+}
+
+#[test]
+fn a_folder_is_told_from_its_file_system_down_and_nothing_is_made_in_it() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["facts", ".", "--json", "-"]);
+    let document = finished(&ran).json();
+    is_valid(&document);
+    assert_eq!(document["procedure"], "facts");
+    assert_eq!(document["bytes_written"], 0);
+    assert!(value(&document, "machine", "kernel").is_string());
+    assert!(value(&document, "file_system", "total_bytes").as_u64().unwrap() > 0);
+    for row in rows(&document) {
+        assert!(row["value"].is_null() || row["unknown"].is_null(), "known or unknown: {row}");
+        assert!(row["value"] != Value::Null || row["unknown"].is_string(), "every gap has its reason: {row}");
+    }
+    assert_eq!(std::fs::read_dir(sandbox.work()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_run_of_facts_is_judged_again_without_the_drive() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.run(&["facts", "sim:tiny-flash", "--json", "-"]);
+    let run = sandbox.runs().pop().unwrap();
+    let again = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]);
+    assert_eq!(first.code(0).json(), again.code(0).json());
+    let plan = sandbox.run(&["facts", "sim:tiny-flash", "--plan"]).code(0).stdout();
+    std::fs::write(sandbox.work().join("plan.toml"), plan).unwrap();
+    let planned = sandbox.run(&["run", "plan.toml", "--json", "-"]);
+    assert_eq!(planned.code(0).json()["tables"], first.json()["tables"]);
+}
+
+#[test]
+fn a_simulated_drive_says_what_its_layers_announce_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let document =
+        sandbox.run(&["facts", "sim:wd-caviar-se16", "--no-archive", "--json", "-"]).code(0).json();
+    assert_eq!(value(&document, "stack", "rotates"), true);
+    assert!(value(&document, "identity", "capacity_bytes").as_u64().unwrap() > 0);
+    assert!(value(&document, "link", "ceiling_bytes_per_s").as_u64().unwrap() > 0);
+    assert_eq!(value(&document, "health", "failing"), false);
+    assert!(rows(&document).iter().all(|row| row["section"] != "database"));
+    let stick = sandbox.run(&["facts", "sim:usb-stick-16gb", "--no-archive", "--json", "-"]).code(0).json();
+    assert!(value(&stick, "health", "failing").is_null(), "nothing passes its health on");
+}
+
+#[test]
+fn a_person_reads_subjects_and_what_would_help() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["facts", "sim:tiny-flash", "--no-archive", "--origins"]);
+    let text = ran.code(0).stdout();
+    for words in [
+        "stack · drive",
+        "identity · drive",
+        "Not known",
+        "a simulated drive says nothing of it",
+        "(announced by",
+    ] {
+        assert!(text.contains(words), "{words} in\n{text}");
+    }
+    assert!(sandbox.runs().is_empty());
+}
+
+#[test]
+fn every_drive_of_the_machine_can_be_told() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["facts", "--all", "--json", "-"]);
+    if ran.status() == Some(1) {
+        eprintln!("this machine lists no block devices, so this test shows nothing: {}", ran.stderr());
+        return;
+    }
+    assert!(value(&finished(&ran).json(), "machine", "root").is_boolean());
+}
+
+#[test]
+fn who_may_read_nothing_learns_what_anybody_may_know() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("not root: nobody can be played, so this test shows nothing");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let binary = sandbox.command(&[]).get_program().to_owned();
+    let all: Vec<&str> = "--reuid=65534 --regid=65534 --clear-groups".split(' ').collect();
+    let output = Command::new("setpriv").args(all).arg(&binary).args(["facts", "/", "--json", "-"]).output();
+    let Ok(output) = output else {
+        eprintln!("setpriv is not installed, so this test shows nothing");
+        return;
+    };
+    if output.status.code() == Some(126) || output.status.code() == Some(127) {
+        eprintln!("nobody may start {}, so this test shows nothing", binary.display());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value(&document, "machine", "root"), false);
+}
+
+#[test]
+fn what_is_no_target_is_said_in_words() {
+    let sandbox = Sandbox::new();
+    for (arguments, words) in [
+        (&["facts", "/nowhere"][..], "/nowhere"),
+        (&["facts", "/dev/null"], "/dev/null"),
+        (&["facts"], "TARGET"),
+        (&["facts", ".", "--all"], "--all"),
+        (&["facts", "sim:no-such-drive"], "no-such-drive"),
+    ] {
+        sandbox.run(arguments).code(2).says(words);
+    }
+}

@@ -1,0 +1,291 @@
+//! The situations of a drive as its file or a target's settings say them.
+
+use likenew_core::units::{Nanos, parse_duration, parse_size, rate};
+
+use super::crypt::{self, CryptParameters};
+use super::link_standard::{Bus, LinkStandard};
+use super::wake::{self, WakeParameters};
+use super::{host_memory, weak_zone, worn};
+use crate::error::SimError;
+use crate::model::{Mechanism, Model};
+use crate::section::Section;
+
+/// What a drive meets; nothing of it if nothing is said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Situations {
+    /// The link that the drive hangs on, where that is not its own.
+    pub link: Option<LinkStandard>,
+    /// Encryption above it.
+    pub crypt: Option<CryptParameters>,
+    /// Bytes by which the addresses are shifted.
+    pub shift_bytes: Option<u64>,
+    /// How it sleeps.
+    pub wake: Option<WakeParameters>,
+    /// Bytes of the host's memory that are offered for its map.
+    pub host_memory_bytes: Option<u64>,
+    /// Whether it is a volume that was just made from a snapshot.
+    pub restored: Option<bool>,
+    /// Bytes of the pieces in which the file lies.
+    pub fragment_bytes: Option<u64>,
+    /// Share of the rated life that is used.
+    pub worn: Option<f64>,
+    /// Share of the addresses that are weak.
+    pub weak: Option<f64>,
+}
+
+/// Settings with what they take, in the order of messages.
+const SETTINGS: [(&str, &str); 9] = [
+    ("link", "sata3g (a slower link)"),
+    ("crypt", "300MB/s,40us (encryption above it, and the wait for its queue)"),
+    ("shift", "512 (bytes by which a partition is misaligned)"),
+    ("wake", "2ms,100us (waking up, after so much rest)"),
+    ("hmb", "off or 16MiB (memory of the host for the map)"),
+    ("lazy", "on (a volume restored from a snapshot)"),
+    ("fragments", "64KiB (pieces of a file)"),
+    ("worn", "0.9 (of its rated life)"),
+    ("weak", "0.01 (of a disk's addresses)"),
+];
+
+impl Situations {
+    /// All settings, for messages.
+    pub(crate) fn expected() -> String {
+        SETTINGS.map(|(key, example)| format!("{key}={example}")).join(", ")
+    }
+
+    /// Takes a setting; `None` if it is none of these.
+    ///
+    /// # Errors
+    /// A sentence, if its value is not what it takes.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> Option<Result<(), String>> {
+        let taken = match key {
+            "link" => link(value).map(|link| self.link = Some(link)),
+            "crypt" => crypt(value).map(|crypt| self.crypt = Some(crypt)),
+            "shift" => size(key, value, 1, 1 << 30).map(|bytes| self.shift_bytes = Some(bytes)),
+            "wake" => wake(value).map(|wake| self.wake = Some(wake)),
+            "hmb" => host_memory(value).map(|bytes| self.host_memory_bytes = Some(bytes)),
+            "lazy" => truth(key, value).map(|lazy| self.restored = Some(lazy)),
+            "fragments" => size(key, value, 512, 1 << 40).map(|bytes| self.fragment_bytes = Some(bytes)),
+            "worn" => share(key, value, 3.0).map(|share| self.worn = Some(share)),
+            "weak" => share(key, value, 0.5).map(|share| self.weak = Some(share)),
+            _ => return None,
+        };
+        Some(taken)
+    }
+
+    /// Reads the table `[situations]`, whose values are spelled as the settings are.
+    pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, SimError> {
+        let mut situations = Self::default();
+        for (key, example) in SETTINGS {
+            let parse = |text: &str| {
+                let mut one = Self::default();
+                one.set(key, text)?.ok().map(|()| one)
+            };
+            let allowed = format!("a text such as \"{}\"", example.split(' ').next().unwrap_or(example));
+            if let Some(one) = section.parsed_or_none(key, &allowed, parse)? {
+                situations = one.over(&situations);
+            }
+        }
+        Ok(situations)
+    }
+
+    /// These, and of others what these leave open.
+    pub(crate) fn over(&self, others: &Self) -> Self {
+        Self {
+            link: self.link.or(others.link),
+            crypt: self.crypt.or(others.crypt),
+            shift_bytes: self.shift_bytes.or(others.shift_bytes),
+            wake: self.wake.or(others.wake),
+            host_memory_bytes: self.host_memory_bytes.or(others.host_memory_bytes),
+            restored: self.restored.or(others.restored),
+            fragment_bytes: self.fragment_bytes.or(others.fragment_bytes),
+            worn: self.worn.or(others.worn),
+            weak: self.weak.or(others.weak),
+        }
+    }
+
+    /// Whether such a drive can meet them.
+    ///
+    /// # Errors
+    /// A sentence that says which not, and what to do.
+    pub(crate) fn check(&self, model: &Model) -> Result<(), String> {
+        let name = &model.model;
+        let only = |key: &str, what: &str| Err(format!("the {name} {what}: leave {key}= out"));
+        let (is_flash, is_disk, is_volume) = match &model.mechanism {
+            Mechanism::Flash(_) => (true, false, false),
+            Mechanism::Disk(_) => (false, true, false),
+            Mechanism::Volume(_) => (false, false, true),
+        };
+        if let Some(link) = self.link {
+            if is_volume {
+                return only("link", "hangs on a network");
+            }
+            if let Some(own) = model.link_standard.filter(|own| own.bus != link.bus && link.bus != Bus::Usb) {
+                return only("link", &format!("hangs on {}, which {link} is not", own.bus.name()));
+            }
+        }
+        let sector = u64::from(model.sector_bytes);
+        for (key, bytes) in [("shift", self.shift_bytes), ("fragments", self.fragment_bytes)] {
+            if let Some(bytes) =
+                bytes.filter(|bytes| !bytes.is_multiple_of(sector) || *bytes >= model.capacity_bytes)
+            {
+                return Err(format!(
+                    "{key} is {bytes}: of the {name} it takes a multiple of its sectors, {sector} bytes, below its {} bytes",
+                    model.capacity_bytes
+                ));
+            }
+        }
+        if self.host_memory_bytes.is_some() && model.mechanism.host_share().is_none() {
+            return only("hmb", "keeps no part of its map in memory of the host");
+        }
+        if self.restored.is_some() && !is_volume {
+            return only("lazy", "is no volume that could be restored from a snapshot");
+        }
+        if self.worn.is_some() && !is_flash {
+            return only("worn", "has no flash that wears out");
+        }
+        if self.weak.is_some() && !is_disk {
+            return only("weak", "is no disk, of which a zone could be weak");
+        }
+        Ok(())
+    }
+
+    /// The drive as it is in them, as far as they change what it is made of. Layers around it come in addition.
+    pub(crate) fn apply(&self, model: &Model) -> Model {
+        let mut model = Model { situations: self.clone(), ..model.clone() };
+        if let Some(link) = self.link {
+            let own = model.mechanism.link_mut();
+            *own = link.narrow(*own);
+        }
+        if let Mechanism::Flash(flash) = &mut model.mechanism {
+            if let (Some(offered), Some(cache)) = (self.host_memory_bytes, &mut flash.parameters.map_cache)
+                && let Some(host) = cache.host
+            {
+                *cache = host_memory::given(*cache, host, offered);
+            }
+            if let Some(share) = self.worn {
+                *flash = worn::worn(*flash, share);
+            }
+        }
+        if let (Mechanism::Disk(disk), Some(share)) = (&model.mechanism, self.weak) {
+            model.faults =
+                Some(weak_zone::with_weak_zone(model.faults.take(), disk, model.capacity_bytes, share));
+        }
+        model
+    }
+
+    /// What is met, for people, as name and value.
+    pub(crate) fn describe(&self) -> Vec<(&'static str, String)> {
+        let mut facts = Vec::new();
+        facts
+            .extend(self.link.map(|link| {
+                ("link", format!("{link}: {} at most", rate(link.payload_bytes_per_s() as f64)))
+            }));
+        facts.extend(self.crypt.map(|CryptParameters { bytes_per_s, hand_over }| {
+            let what =
+                format!("{} on one processor, {hand_over} to hand an I/O over", rate(bytes_per_s as f64));
+            ("encryption", what)
+        }));
+        facts.extend(self.shift_bytes.map(|bytes| ("partition", format!("begins {bytes} bytes too late"))));
+        facts.extend(self.wake.map(|WakeParameters { time, after }| {
+            ("power saving", format!("sleeps after {after} without I/O and wakes up in {time}"))
+        }));
+        facts.extend(self.host_memory_bytes.map(|bytes| {
+            let what = if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes offered") };
+            ("memory of the host for the map", what)
+        }));
+        if self.restored == Some(true) {
+            facts.push(("volume", "restored from a snapshot: what is touched first is fetched".to_owned()));
+        }
+        facts.extend(self.fragment_bytes.map(|bytes| ("file", format!("in pieces of {bytes} bytes"))));
+        facts.extend(
+            self.worn.map(|share| ("wear", format!("{:.0} % of the rated life are used", share * 100.0))),
+        );
+        facts
+            .extend(self.weak.map(|share| ("weak zone", format!("{:.2} % of the addresses", share * 100.0))));
+        facts
+    }
+}
+
+fn link(name: &str) -> Result<LinkStandard, String> {
+    LinkStandard::of(name).ok_or_else(|| format!("link is \"{name}\": it takes {}", LinkStandard::EXPECTED))
+}
+
+/// `RATE` or `RATE,DELAY`.
+fn crypt(text: &str) -> Result<CryptParameters, String> {
+    let bad = || {
+        format!(
+            "crypt is \"{text}\": it takes a rate from 1MB/s and maybe a delay of at most 1s, such as 300MB/s,40us"
+        )
+    };
+    let (speed, delay) = text.split_once(',').map_or((text, None), |(speed, delay)| (speed, Some(delay)));
+    let bytes = parse_size(speed.strip_suffix("/s").ok_or_else(bad)?).map_err(|_| bad())?;
+    let hand_over = delay.map_or(Ok(crypt::HAND_OVER), parse_duration).map_err(|_| bad())?;
+    if !(1_000_000..=1 << 40).contains(&bytes) || hand_over > Nanos::from_secs(1) {
+        return Err(bad());
+    }
+    Ok(CryptParameters { bytes_per_s: bytes, hand_over })
+}
+
+/// `TIME` or `TIME,AFTER`.
+fn wake(text: &str) -> Result<WakeParameters, String> {
+    let bad = || {
+        format!(
+            "wake is \"{text}\": it takes a time up to 60s and maybe after which rest up to 1h, such as 2ms,100us"
+        )
+    };
+    let (time, after) = text.split_once(',').map_or((text, None), |(time, after)| (time, Some(after)));
+    let time = parse_duration(time).map_err(|_| bad())?;
+    let after = after.map_or(Ok(wake::AFTER), parse_duration).map_err(|_| bad())?;
+    // What wakes up in no time, or never rests, is not asleep.
+    let fits = Nanos::ZERO < time && time <= Nanos::from_secs(60);
+    if !fits || after == Nanos::ZERO || after > Nanos::from_secs(3600) {
+        return Err(bad());
+    }
+    Ok(WakeParameters { time, after })
+}
+
+fn host_memory(text: &str) -> Result<u64, String> {
+    if text == "off" { Ok(0) } else { size("hmb", text, 1 << 12, 1 << 40) }
+}
+
+fn size(key: &str, text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let bytes = parse_size(text).map_err(|error| format!("{key} is {error}"))?;
+    let fits = (least..=most).contains(&bytes).then_some(bytes);
+    fits.ok_or_else(|| format!("{key} is \"{text}\": it takes a size from {least} to {most} bytes"))
+}
+
+fn share(key: &str, text: &str, most: f64) -> Result<f64, String> {
+    let fits = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= most);
+    fits.ok_or_else(|| format!("{key} is \"{text}\": it takes a share above 0, up to {most}"))
+}
+
+fn truth(key: &str, text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("{key} is \"{text}\": it takes on or off")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_takes_its_example_and_no_nonsense() {
+        for (key, example) in SETTINGS {
+            let value = example.split(' ').next().unwrap();
+            let mut one = Situations::default();
+            one.set(key, value).expect(key).expect(value);
+            assert_ne!(one, Situations::default());
+            assert_eq!(one.describe().len(), 1, "{key}");
+            assert_eq!(one.over(&Situations::default()), one);
+            assert_eq!(Situations::default().over(&one), one);
+            for nonsense in ["", "-1", "much", "0", "1e99"] {
+                let error = Situations::default().set(key, nonsense).expect(key).expect_err(nonsense);
+                assert!(error.starts_with(&format!("{key} is ")), "{error}");
+            }
+        }
+        assert!(Situations::default().set("warp", "9").is_none());
+    }
+}

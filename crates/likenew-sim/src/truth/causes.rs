@@ -1,0 +1,165 @@
+//! Why a drive is slower than it could be, by what it is made of and meets: what a diagnosis is held against.
+
+use crate::explain;
+use crate::flash::page_map_parameters::PageMapParameters;
+use crate::make;
+use crate::model::{FlashModel, Layer, Mechanism, Model};
+use crate::situations::link_standard::Bus;
+use crate::spec::Spec;
+use crate::state::State;
+
+/// A drive with more data than this has lost its room.
+const NEARLY_FULL: f64 = 0.9;
+/// From this share of its rated life on flash is slowed down by wear: one retry a page.
+const WORN: f64 = 0.5;
+
+/// Names of what is really at work on the drive that a spec asks for, in alphabetical order; none of a drive as good as new. A cause
+/// whose mechanism changes nothing on this drive (pieces of a file in flash, a link that is narrower and still wide enough) is none.
+pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
+    let model = &spec.in_situation(own);
+    let met = &model.situations;
+    let mut causes = outside(spec, own, model);
+    match &model.mechanism {
+        Mechanism::Flash(flash) => causes.extend(of_flash(spec, flash)),
+        Mechanism::Disk(disk) => {
+            let bad_places = model
+                .faults
+                .as_ref()
+                .is_some_and(|faults| !faults.slow.is_empty() || !faults.unreadable.is_empty());
+            let off = spec.cache == Some(false) && disk.write_cache_bytes > 0;
+            causes.extend(bad_places.then_some("weak_zone"));
+            causes.extend(off.then_some("write_cache_off"));
+            causes.extend(disk.shingles.map(|_| "shingled"));
+            causes.extend(met.fragment_bytes.map(|_| "fragmentation"));
+        }
+        Mechanism::Volume(volume) => {
+            let bursts = volume.credits.burst_iops > volume.credits.baseline_iops;
+            causes.extend(bursts.then_some("token_bucket"));
+            causes.extend((met.restored == Some(true)).then_some("lazy_volume"));
+        }
+    }
+    if misaligned(model) {
+        causes.push("misalignment");
+    }
+    if met.host_memory_bytes.is_some() && map_cache(model) < map_cache(own) {
+        causes.push("host_memory");
+    }
+    causes.sort_unstable();
+    causes
+}
+
+/// What is not the drive's own, or hides what it is.
+fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
+    let met = &model.situations;
+    let faults = make::faults(spec, model).unwrap_or_default();
+    let mut causes = Vec::new();
+    causes.extend(faults.neighbour.map(|_| "background_io"));
+    causes.extend(faults.throttle.map(|_| "heat"));
+    causes.extend(faults.real_capacity_bytes.map(|_| "counterfeit"));
+    causes.extend(met.crypt.map(|_| "encryption"));
+    causes.extend(met.wake.map(|_| "power_saving"));
+    if let Some(link) = met.link {
+        let (before, now) = (own.mechanism.link(), model.mechanism.link());
+        let own_rate = explain::sequential_read_bytes_per_s(spec, own);
+        let is_narrow =
+            (now.bytes_per_s as f64) < own_rate || now.command_slots < before.command_slots.min(4);
+        let name = if link.bus == Bus::Usb { "slow_usb" } else { "narrow_link" };
+        causes.extend(is_narrow.then_some(name));
+    }
+    causes
+}
+
+fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
+    let past = make::past(spec, flash);
+    let parameters = &flash.parameters;
+    let mut causes = Vec::new();
+    if spec.fill.is_some_and(|fill| fill >= NEARLY_FULL) {
+        causes.push("nearly_full");
+    } else if spec.state == State::Used && spec.fill.is_none() {
+        // Its past wrote every address and gave none up.
+        causes.push("no_trim");
+    }
+    let is_old = parameters
+        .ageing
+        .is_some_and(|ageing| past.fill > 0.0 && ageing.senses((past.age.0 / 1_000_000_000) as i64) > 1);
+    causes.extend(is_old.then_some("old_data"));
+    let heats_up = parameters.thermal.is_some_and(|thermal| {
+        let power_w = thermal.idle_w + parameters.link.bytes_per_s as f64 * thermal.read_nj_per_byte * 1e-9;
+        thermal.ambient_c + power_w * thermal.resistance_k_per_w > thermal.throttle_c
+    });
+    causes.extend(heats_up.then_some("heat"));
+    match flash.layer {
+        Layer::Page(PageMapParameters { slc_cache: Some(_), .. }) => causes.push("slc_cache"),
+        Layer::Compressing(_) => causes.push("compression"),
+        _ => {}
+    }
+    causes.extend(parameters.worn.filter(|worn| worn.share >= WORN).map(|_| "worn"));
+    causes
+}
+
+/// Whether what begins at a multiple of 4 KiB for the host does not on the medium.
+fn misaligned(model: &Model) -> bool {
+    let Some(shift) = model.situations.shift_bytes else { return false };
+    let unit = match &model.mechanism {
+        Mechanism::Flash(flash) => u64::from(flash.parameters.page_bytes),
+        Mechanism::Disk(disk) if disk.shingles.is_none() => {
+            disk.physical_sectors * u64::from(model.sector_bytes)
+        }
+        Mechanism::Disk(_) | Mechanism::Volume(_) => 1,
+    };
+    !shift.is_multiple_of(unit)
+}
+
+fn map_cache(model: &Model) -> u64 {
+    match &model.mechanism {
+        Mechanism::Flash(flash) => flash.parameters.map_cache.map_or(0, |cache| cache.bytes),
+        Mechanism::Disk(_) | Mechanism::Volume(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> String {
+        let spec = Spec::parse(&format!("sim:{text}")).expect(text);
+        let model = spec.model(|_| unreachable!("no file is named")).expect(text);
+        causes(&spec, &model).join(" ")
+    }
+
+    #[test]
+    fn each_situation_is_named_where_it_is_at_work() {
+        for (target, expected) in [
+            ("tiny-flash", ""),
+            ("tiny-flash?fill=0.5", ""),
+            ("tiny-flash?state=used&fill=0.5", ""),
+            ("tiny-flash?state=used", "no_trim"),
+            ("tiny-flash?fill=0.95", "nearly_full"),
+            ("tiny-flash?link=sata1.5g", "narrow_link"),
+            ("tiny-flash?link=sata6g", ""),
+            ("tiny-flash?link=usb2", "slow_usb"),
+            ("tiny-flash?crypt=100MB/s&wake=1ms", "encryption power_saving"),
+            ("tiny-flash?shift=512", "misalignment"),
+            ("tiny-flash?shift=4096", ""),
+            ("tiny-flash?fragments=4KiB", ""),
+            ("tiny-flash?worn=0.9&busy=100", "background_io worn"),
+            ("tiny-flash?worn=0.1", ""),
+            ("tiny-flash?throttle=0.2", "heat"),
+            ("qlc-nvme-1tb?hmb=off", "host_memory slc_cache"),
+            ("qlc-nvme-1tb?hmb=64MiB", "slc_cache"),
+            ("cloud-gp2-100gib?lazy=on", "lazy_volume token_bucket"),
+            ("disk-2tb", ""),
+            (
+                "disk-2tb?fragments=64KiB&weak=0.01&cache=off&shift=512",
+                "fragmentation misalignment weak_zone write_cache_off",
+            ),
+            ("wd6400aaks?shift=512", ""),
+            ("wd6400aaks?link=sata1.5g", ""),
+            ("seagate-archive-8tb", "shingled"),
+            ("fake-stick-512gb", "counterfeit"),
+            ("intel-520-120gb", "compression"),
+        ] {
+            assert_eq!(of(target), expected, "{target}");
+        }
+    }
+}
