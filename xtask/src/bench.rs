@@ -1,5 +1,6 @@
 //! Measures the instrument itself.
 
+pub(crate) mod diagnosis;
 pub(crate) mod engine;
 mod fio;
 pub(crate) mod insight;

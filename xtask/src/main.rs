@@ -31,6 +31,8 @@ enum Task {
 
 #[derive(Subcommand)]
 enum Bench {
+    /// How well `check` finds causes: simulated drives on which they are at work
+    Diagnosis(bench::diagnosis::Options),
     /// Against fio, in pairs on the same target: agreement and cost
     Engine(bench::engine::Options),
     /// How well an X-ray sees: drives with known insides
@@ -53,6 +55,7 @@ fn main() -> anyhow::Result<()> {
         Task::Ci => ci::run(),
         Task::Web => web::build_if_possible(),
         Task::Demo => demo::run(),
+        Task::Bench(Bench::Diagnosis(options)) => bench::diagnosis::run(&options),
         Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
         Task::Bench(Bench::Insight(options)) => bench::insight::run(&options),
         Task::Bench(Bench::Record(options)) => bench::record::run(&options),

@@ -4,6 +4,7 @@ mod age;
 mod apps;
 mod bench;
 mod cache;
+mod check;
 mod data;
 mod drives;
 mod endure;
@@ -36,6 +37,7 @@ pub(crate) use age::Age;
 pub(crate) use apps::Apps;
 pub(crate) use bench::Bench;
 pub(crate) use cache::Cache;
+pub(crate) use check::Check;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
@@ -72,6 +74,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Is it slow, against what, why, and what cures it?
+    Check(Check),
     /// How fast is it, in the familiar table?
     Bench(Bench),
     /// How do block size, queue depth, operation, order and data decide the speed?

@@ -4,6 +4,7 @@ pub(crate) mod age;
 pub(crate) mod apps;
 pub(crate) mod bench;
 pub(crate) mod cache;
+pub(crate) mod check;
 pub(crate) mod data;
 pub(crate) mod drives;
 pub(crate) mod endure;

@@ -18,6 +18,7 @@ mod ranking;
 mod recordings;
 mod scanning;
 mod screen;
+mod twin;
 mod usual;
 mod watched;
 
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
+        Command::Check(command) => commands::check::run(command),
         Command::Bench(command) => commands::bench::run(command),
         Command::Sweep(command) => commands::sweep::run(command),
         Command::Surface(command) => commands::surface::run(command),

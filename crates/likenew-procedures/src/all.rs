@@ -8,6 +8,7 @@ use crate::age::Age;
 use crate::apps::Apps;
 use crate::bench::Bench;
 use crate::cache::Cache;
+use crate::check::Check;
 use crate::data::Data;
 use crate::endure::Endure;
 use crate::facts::Facts;
@@ -23,6 +24,7 @@ use crate::xray::Xray;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
 pub const CARDS: &[&Card] = &[
+    &crate::check::CARD,
     &crate::bench::CARD,
     &crate::sweep::CARD,
     &crate::surface::CARD,
@@ -50,6 +52,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         return Err(format!("this plan has schema {}; this version of likenew reads schema 1", plan.schema));
     }
     match plan.procedure.as_str() {
+        "check" => Ok(Box::new(Check::from_options(&plan.options)?)),
         "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
         "sweep" => Ok(Box::new(Sweep::from_options(&plan.options)?)),
         "surface" => Ok(Box::new(Surface::from_options(&plan.options)?)),

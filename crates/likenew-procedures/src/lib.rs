@@ -8,6 +8,7 @@ pub mod all;
 pub mod apps;
 pub mod bench;
 pub mod cache;
+pub mod check;
 mod counted;
 pub mod data;
 pub mod endure;

@@ -139,6 +139,15 @@ impl Spec {
         Ok(spec)
     }
 
+    /// The same drive on its first day, holding as much data as this one and nothing else that was set; none of a drive that was saved.
+    pub fn as_new(&self) -> Option<Self> {
+        let (name, _) = self.text.split_once('?').unwrap_or((&self.text, ""));
+        let fill = self.fill.unwrap_or(if self.state == State::Used { 1.0 } else { 0.0 });
+        let is_saved = matches!(self.drive, Named::Snapshot(_));
+        let text = format!("{name}?state=new&fill={fill}");
+        (!is_saved).then(|| Self::parse(&text).expect("a name that was read is read again"))
+    }
+
     /// Takes one setting and returns its key.
     fn set<'s>(&mut self, setting: &'s str) -> Result<&'s str, String> {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));

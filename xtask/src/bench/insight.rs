@@ -17,6 +17,7 @@ use clap::Args;
 use likenew_sim::drawn::{Family, drawn};
 
 use case::{Case, Query};
+pub(super) use case::ask;
 use noise::Noise;
 
 /// Which drives, and what of them.

@@ -109,9 +109,9 @@ fn no_files(_: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// What came of a question.
-pub(super) struct Asked {
+pub(in crate::bench) struct Asked {
     /// What was found, unless the run ended early.
-    pub(super) findings: anyhow::Result<Findings>,
+    pub(in crate::bench) findings: anyhow::Result<Findings>,
     /// What was run for it.
     segments: Vec<Segment>,
 }
@@ -120,7 +120,7 @@ pub(super) struct Asked {
 ///
 /// # Errors
 /// There is no such procedure, or its settings do not fit.
-pub(super) fn ask(
+pub(in crate::bench) fn ask(
     drive: &mut SimDrive,
     procedure: &str,
     seed: u64,

@@ -1,0 +1,56 @@
+//! What a diagnosis is made from.
+
+use likenew_core::facts::{Drive, DriveSince, Facts};
+
+use super::{Figure, Reference, Sign, Signs};
+
+/// A random read that takes longer than this waits for an arm: the fastest disks turn 15000 times a minute, half a turn of which takes 2 ms
+/// (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency), and no flash that works takes a millisecond.
+const ARM_NS: f64 = 2.5e6;
+
+/// Measurements, facts and references of one target.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// What was measured.
+    pub signs: &'a Signs,
+    /// What the system knew when it was over; absent where nobody could be asked.
+    pub facts: Option<&'a Facts>,
+    /// What changed meanwhile at the drive below, if there is just one.
+    pub since: Option<&'a DriveSince>,
+    /// What figures are held against.
+    pub references: &'a [Reference],
+}
+
+impl<'a> Case<'a> {
+    /// The drive at the bottom; none where it is unknown or there are several.
+    pub fn drive(&self) -> Option<&'a Drive> {
+        match self.facts?.drives.as_slice() {
+            [drive] => Some(drive),
+            _ => None,
+        }
+    }
+
+    /// A figure over its most telling reference.
+    pub fn shortfall(&self, figure: Figure) -> Option<(Sign, Reference)> {
+        let measured = self.signs.figure(figure)?;
+        let of = self.references.iter().filter(|reference| reference.figure == figure);
+        let best = of.min_by_key(|reference| reference.origin)?;
+        Some((measured.over(Sign::within(best.value, 0.0)), *best))
+    }
+
+    /// Whether it is a hard disk, by its access time first, as facts of virtual drives say what their host likes.
+    pub fn is_disk(&self) -> bool {
+        match self.signs.access_ns {
+            Some(access) => access.value > ARM_NS,
+            None => self
+                .drive()
+                .and_then(|drive| drive.identity.rotation_rpm.get())
+                .is_some_and(|turns| turns > 0),
+        }
+    }
+
+    /// Who shows the drive, if a hypervisor or a cloud does.
+    pub fn virtual_by(&self) -> Option<&'a str> {
+        self.drive()?.identity.virtual_by.value()?.as_deref()
+    }
+}

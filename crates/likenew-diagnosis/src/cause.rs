@@ -1,0 +1,67 @@
+//! The contract of a cause.
+
+use super::{Case, Scales, Symptom};
+
+/// What kind of reason a cause is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The drive has fallen from what it was, or fails.
+    Drive,
+    /// It is made so: it was not faster when it was new.
+    ByDesign,
+    /// The drive is fine, the way to it, what lies above it or who else uses it is not.
+    NotTheDrive,
+}
+
+/// What a cure may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// Nothing can be lost.
+    None,
+    /// Nothing is lost as long as the power stays on and commands are typed as they stand.
+    Low,
+    /// Data can be lost: only with a backup.
+    Data,
+}
+
+/// What helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cure {
+    /// What to do, as an instruction without a full stop.
+    pub what: String,
+    /// The command that does it, as typed; it is printed, never run.
+    pub command: Option<String>,
+    /// What may be lost.
+    pub risk: Risk,
+    /// What it takes: time, bytes written, money.
+    pub cost: &'static str,
+    /// How to see that it helped, as an instruction without a full stop.
+    pub check: &'static str,
+}
+
+/// What a cause is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Its name in JSON: `no_trim`.
+    pub name: &'static str,
+    /// Why it is slow, as a clause after "because".
+    pub because: &'static str,
+    /// What kind of reason it is.
+    pub kind: Kind,
+    /// The symptoms that it can bring about.
+    pub explains: &'static [Symptom],
+    /// Its manual page, in Markdown.
+    pub manual: &'static str,
+}
+
+/// One reason why a drive may be slow. Holds nothing: what it says follows from the case alone.
+pub trait Cause: Sync {
+    /// What it is.
+    fn card(&self) -> &'static Card;
+
+    /// What speaks for it and against it.
+    fn weigh(&self, case: &Case<'_>) -> Scales;
+
+    /// What helps, the gentlest first.
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure>;
+}

@@ -1,0 +1,59 @@
+//! Somebody else who uses the drive.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use super::times;
+
+/// Something else uses the drive.
+pub(super) struct BackgroundIo;
+
+const CARD: Card = Card {
+    name: "background_io",
+    because: "something else uses the drive at the same time",
+    kind: Kind::NotTheDrive,
+    explains: &[
+        Symptom::OthersToo,
+        Symptom::Stalls,
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Below(Figure::ReadAnywhereDeep),
+    ],
+    manual: include_str!("background_io.md"),
+};
+
+impl Cause for BackgroundIo {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-1.0);
+        scales.sign(
+            case.signs.others_over_own,
+            0.05,
+            (5.0, -5.0),
+            |ratio| format!("others moved {} as much as the measurement", times(ratio)),
+            "count what others do meanwhile: likenew watch",
+        );
+        scales.sign(
+            case.signs.read_scatter,
+            0.15,
+            (1.5, -1.5),
+            |scatter| format!("reads in order scatter by {} from moment to moment", times(scatter)),
+            "",
+        );
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![Cure {
+            what: "see who it is, and measure again without it".into(),
+            command: Some("likenew watch".into()),
+            risk: Risk::None,
+            cost: "nothing",
+            check: "likenew check again",
+        }]
+    }
+}

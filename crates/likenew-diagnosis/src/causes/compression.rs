@@ -1,0 +1,45 @@
+//! A controller that compresses.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use super::{arm, times};
+
+/// The controller is fast with compressible data only.
+pub(super) struct Compression;
+
+const CARD: Card = Card {
+    name: "compression",
+    because: "its controller compresses, and was measured by its maker with data that compresses well",
+    kind: Kind::ByDesign,
+    explains: &[Symptom::Below(Figure::WriteInOrder), Symptom::Below(Figure::WriteAnywhere)],
+    manual: include_str!("compression.md"),
+};
+
+impl Cause for Compression {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-2.0);
+        scales.sign(
+            case.signs.zeros_over_random,
+            1.4,
+            (6.0, -7.0),
+            |ratio| format!("zeros are written {} as fast as random data", times(ratio)),
+            "write zeros and random data: likenew data",
+        );
+        arm(&mut scales, case, (-6.0, 0.0));
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![Cure {
+            what: "none is needed: your own files tell what it gives you".into(),
+            command: Some("likenew data --files PATH TARGET".into()),
+            risk: Risk::None,
+            cost: "nothing",
+            check: "the answer",
+        }]
+    }
+}

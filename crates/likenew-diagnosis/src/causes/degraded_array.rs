@@ -1,0 +1,60 @@
+//! An array that misses a member or is busy with itself.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use likenew_core::facts::{Layer, LayerKind};
+
+/// The array is degraded or busy.
+pub(super) struct DegradedArray;
+
+const CARD: Card = Card {
+    name: "degraded_array",
+    because: "the array below it misses a member or is busy with itself",
+    kind: Kind::NotTheDrive,
+    explains: &[
+        Symptom::OthersToo,
+        Symptom::Stalls,
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Below(Figure::ReadAnywhereDeep),
+    ],
+    manual: include_str!("degraded_array.md"),
+};
+
+impl Cause for DegradedArray {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-2.0);
+        let arrays: Vec<&Layer> =
+            case.facts.map(|facts| facts.layers_of(LayerKind::Array).collect()).unwrap_or_default();
+        let misses = arrays.iter().any(|array| array.members_missing.get().is_some_and(|count| count > 0));
+        let is_busy = arrays.iter().any(|array| array.busy_with.value().is_some_and(|with| with != "idle"));
+        scales.fact(
+            case.facts.map(|_| misses || is_busy),
+            (7.0, -7.0),
+            |is| match (is, misses) {
+                (true, true) => "an array misses a member".into(),
+                (true, false) => "an array is rebuilding, checking or reshaping itself".into(),
+                (false, _) if arrays.is_empty() => "there is no array below it".into(),
+                (false, _) => "every array is whole and idle".into(),
+            },
+            "look at the layers: likenew facts",
+        );
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![Cure {
+            what: "see what it is doing; replace the member that is missing, and wait".into(),
+            command: Some("cat /proc/mdstat".into()),
+            risk: Risk::None,
+            cost: "hours",
+            check: "likenew check again",
+        }]
+    }
+}

@@ -1,0 +1,54 @@
+//! Firmware that is known to be bad.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+/// The firmware is known to be bad.
+pub(super) struct Firmware;
+
+const CARD: Card = Card {
+    name: "firmware",
+    because: "its firmware is known to be faulty",
+    kind: Kind::Drive,
+    explains: &[
+        Symptom::FreshIsFaster,
+        Symptom::Stalls,
+        Symptom::Errors,
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Below(Figure::ReadAnywhereDeep),
+    ],
+    manual: include_str!("firmware.md"),
+};
+
+impl Cause for Firmware {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-2.5);
+        let warning = case.drive().and_then(|drive| drive.database.warning.value());
+        scales.fact(
+            warning.map(Option::is_some),
+            (6.0, -3.0),
+            |is| match warning {
+                Some(Some(text)) if is => format!("smartmontools' database warns of it: {text}"),
+                _ => "smartmontools' database warns of nothing".into(),
+            },
+            "install smartmontools, whose database knows faulty firmware",
+        );
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![Cure {
+            what: "make a backup, then update the firmware by its maker's tool".into(),
+            command: Some("fwupdmgr get-updates".into()),
+            risk: Risk::Low,
+            cost: "minutes",
+            check: "likenew facts shows the new version",
+        }]
+    }
+}

@@ -1,0 +1,66 @@
+//! A volume that is still in its snapshot.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use super::{device, times};
+
+/// The volume fetches each block when it is first touched.
+pub(super) struct LazyVolume;
+
+const CARD: Card = Card {
+    name: "lazy_volume",
+    because: "each block is fetched from a snapshot when it is touched for the first time",
+    kind: Kind::NotTheDrive,
+    explains: &[
+        Symptom::SecondIsFaster,
+        Symptom::Patchy,
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::ReadAnywhereDeep),
+    ],
+    manual: include_str!("lazy_volume.md"),
+};
+
+impl Cause for LazyVolume {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-1.5);
+        scales.sign(
+            case.signs.again_over_first,
+            1.5,
+            (4.0, -6.0),
+            |ratio| format!("read again, the same places are {} as fast", times(ratio)),
+            "read the same places twice, past every cache",
+        );
+        scales.fact(
+            case.drive().map(|_| case.virtual_by().is_some()),
+            (3.5, -5.0),
+            |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
+            "look at what shows it: likenew facts",
+        );
+        scales.sign(
+            case.signs.counted_over_read,
+            0.8,
+            (1.0, -4.0),
+            |share| format!("the drive counted {} what was read", times(share)),
+            "",
+        );
+        scales
+    }
+
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+        vec![Cure {
+            what: "read the whole volume once".into(),
+            command: Some(format!(
+                "fio --name=once --filename={} --rw=read --bs=1M --iodepth=32 --ioengine=libaio --direct=1 --readonly",
+                device(case)
+            )),
+            risk: Risk::None,
+            cost: "one read of every block",
+            check: "likenew check again",
+        }]
+    }
+}

@@ -1,0 +1,76 @@
+//! Blocks of the file system that lie across those of the drive.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use likenew_core::facts::LayerKind;
+
+use super::times;
+
+/// Drives write 4 KiB or a multiple of it (Advanced Format; pages of flash).
+const UNIT: u64 = 4096;
+
+/// The partition is misaligned.
+pub(super) struct Misalignment;
+
+const CARD: Card = Card {
+    name: "misalignment",
+    because: "each block of the file system lies across two of the drive",
+    kind: Kind::NotTheDrive,
+    explains: &[Symptom::AlignmentCosts, Symptom::Below(Figure::WriteAnywhere)],
+    manual: include_str!("misalignment.md"),
+};
+
+impl Cause for Misalignment {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-2.0);
+        scales.sign(
+            case.signs.aligned_over_shifted,
+            1.3,
+            (5.0, -4.0),
+            |ratio| {
+                format!("small writes take {} as long at multiples of 4 KiB as beside them", times(ratio))
+            },
+            "write small blocks at shifted addresses",
+        );
+        let start = case.facts.and_then(|facts| {
+            facts.layers_of(LayerKind::Partition).find_map(|layer| layer.misaligned_by(UNIT))
+        });
+        let offset = case
+            .facts
+            .and_then(|facts| facts.stack.iter().find_map(|layer| layer.alignment_offset_bytes.get()));
+        let is_off = match (start, offset) {
+            (None, None) => None,
+            (start, offset) => {
+                Some(start.is_some_and(|bytes| bytes > 0) || offset.is_some_and(|bytes| bytes != 0))
+            }
+        };
+        scales.fact(
+            is_off,
+            (4.0, -5.0),
+            |is| {
+                if is {
+                    "the partition does not begin at a multiple of 4 KiB of the drive".into()
+                } else {
+                    "everything begins at multiples of 4 KiB".into()
+                }
+            },
+            "look where the partition begins: likenew facts",
+        );
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![Cure {
+            what: "make the partition anew, beginning at a multiple of 1 MiB, and restore it from a backup"
+                .into(),
+            command: None,
+            risk: Risk::Data,
+            cost: "a backup and hours",
+            check: "likenew facts shows where it begins, and likenew check again",
+        }]
+    }
+}

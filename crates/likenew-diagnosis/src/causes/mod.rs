@@ -1,0 +1,87 @@
+//! All causes, one file pair each.
+
+use likenew_core::units::three_digits;
+
+use super::{Case, Cause, Scales, Sign};
+
+mod background_io;
+mod compression;
+mod counterfeit;
+mod degraded_array;
+mod encryption;
+mod firmware;
+mod fragmentation;
+mod heat;
+mod host_memory;
+mod lazy_volume;
+mod link_errors;
+mod misalignment;
+mod narrow_link;
+mod nearly_full;
+mod no_trim;
+mod old_data;
+mod power_saving;
+mod read_cache;
+mod shingled;
+mod slc_cache;
+mod slow_usb;
+mod token_bucket;
+mod weak_zone;
+mod worn;
+mod write_cache_off;
+
+/// Every cause that can be named.
+pub const ALL: &[&dyn Cause] = &[
+    &slc_cache::SlcCache,
+    &no_trim::NoTrim,
+    &old_data::OldData,
+    &weak_zone::WeakZone,
+    &heat::Heat,
+    &narrow_link::NarrowLink,
+    &slow_usb::SlowUsb,
+    &host_memory::NoHostMemory,
+    &encryption::Encryption,
+    &token_bucket::TokenBucket,
+    &lazy_volume::LazyVolume,
+    &shingled::Shingled,
+    &read_cache::ReadCache,
+    &misalignment::Misalignment,
+    &fragmentation::Fragmentation,
+    &counterfeit::Counterfeit,
+    &background_io::BackgroundIo,
+    &firmware::Firmware,
+    &power_saving::PowerSaving,
+    &nearly_full::NearlyFull,
+    &worn::Worn,
+    &write_cache_off::WriteCacheOff,
+    &compression::Compression,
+    &link_errors::LinkErrors,
+    &degraded_array::DegradedArray,
+];
+
+/// The cause of this name.
+pub fn by_name(name: &str) -> Option<&'static dyn Cause> {
+    ALL.iter().copied().find(|cause| cause.card().name == name)
+}
+
+/// "3.2 times", for a ratio with its range.
+fn times(sign: Sign) -> String {
+    format!("{} times ({} to {})", three_digits(sign.value), three_digits(sign.low), three_digits(sign.high))
+}
+
+/// Whether there is an arm: said of causes that need one, or need that there is none.
+fn arm(scales: &mut Scales, case: &Case<'_>, bits: (f64, f64)) {
+    let is_known = case.signs.access_ns.is_some() || case.drive().is_some();
+    let say = |is_disk: bool| if is_disk { "it answers as slowly as an arm" } else { "it has no arm" };
+    scales.fact(
+        is_known.then(|| case.is_disk()),
+        bits,
+        |is_disk| say(is_disk).to_owned(),
+        "let it read at random places",
+    );
+}
+
+/// Whether the name of the kernel's device is known, for commands.
+fn device(case: &Case<'_>) -> String {
+    case.drive().map_or_else(|| "/dev/DRIVE".to_owned(), |drive| format!("/dev/{}", drive.name))
+}

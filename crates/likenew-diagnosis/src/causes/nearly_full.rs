@@ -1,0 +1,66 @@
+//! A drive with hardly any free space.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use super::{arm, times};
+
+/// Where reviewers look for it: TechPowerUp measures at 85 %, and write amplification doubles between 80 and 90 % by theory
+/// (X.-Y. Hu et al., SYSTOR 2009).
+const FULL_PERCENT: f64 = 92.0;
+
+/// The drive is nearly full.
+pub(super) struct NearlyFull;
+
+const CARD: Card = Card {
+    name: "nearly_full",
+    because: "it is nearly full, so that it has little room to collect free blocks in",
+    kind: Kind::NotTheDrive,
+    explains: &[
+        Symptom::WritesDrop,
+        Symptom::Stalls,
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteAnywhere),
+    ],
+    manual: include_str!("nearly_full.md"),
+};
+
+impl Cause for NearlyFull {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-2.0);
+        let used = case.facts.and_then(|facts| facts.file_system.as_ref()?.used_percent.get());
+        scales.fact(
+            used.map(|used| used > FULL_PERCENT),
+            (4.0, -6.0),
+            |_| used.map_or_else(String::new, |used| format!("the file system is {used:.0} % full")),
+            "look how full it is: likenew facts",
+        );
+        arm(&mut scales, case, (-4.0, 0.5));
+        scales.sign(
+            case.signs.trimmed_over_rested,
+            1.3,
+            (-2.0, 1.0),
+            |ratio| format!("once it was told what is free, writes were {} as fast", times(ratio)),
+            "tell it what is free and write again: likenew trim",
+        );
+        scales
+    }
+
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+        vec![Cure {
+            what: "make room: delete or move away a fifth of it, then tell the drive".into(),
+            command: Some(format!(
+                "fstrim -v {}",
+                case.facts
+                    .and_then(|facts| Some(facts.file_system.as_ref()?.point.clone()))
+                    .unwrap_or_else(|| "MOUNT_POINT".into())
+            )),
+            risk: Risk::None,
+            cost: "what you delete",
+            check: "likenew check again",
+        }]
+    }
+}

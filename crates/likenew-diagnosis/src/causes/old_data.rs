@@ -1,0 +1,84 @@
+//! Charge that has leaked since data was written.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use super::{arm, times};
+
+/// Older than this, retries begin on the worst drives (Samsung 840 EVO: six to eight weeks, PC Perspective 2015).
+const MONTH_S: u64 = 30 * 24 * 3600;
+
+/// Old data is read with retries.
+pub(super) struct OldData;
+
+const CARD: Card = Card {
+    name: "old_data",
+    because: "what was written long ago has to be read several times until it is right",
+    kind: Kind::Drive,
+    explains: &[
+        Symptom::FreshIsFaster,
+        Symptom::Patchy,
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::ReadAnywhereDeep),
+    ],
+    manual: include_str!("old_data.md"),
+};
+
+impl Cause for OldData {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-0.5);
+        scales.sign(
+            case.signs.fresh_over_old,
+            1.5,
+            (5.0, -5.0),
+            |ratio| format!("what was just written is read {} as fast as what was there", times(ratio)),
+            "write a sample and read it again after a rest",
+        );
+        scales.sign(
+            case.signs.again_over_first,
+            1.4,
+            (-4.0, 1.5),
+            |ratio| format!("read again, slow places are {} as fast", times(ratio)),
+            "read slow places again",
+        );
+        let age_s = case.facts.and_then(|facts| facts.files.as_ref()?.inode_age_s_p90.get());
+        scales.fact(
+            age_s.map(|age| age > MONTH_S),
+            (1.5, -2.5),
+            |is_old| {
+                if is_old {
+                    "one file in ten has lain there for a month or longer".into()
+                } else {
+                    "hardly any file is a month old".into()
+                }
+            },
+            "look at the age of the files: likenew facts",
+        );
+        arm(&mut scales, case, (-6.0, 0.5));
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![
+            Cure {
+                what: "update the firmware, where its maker lists a fix for reads of old data".into(),
+                command: None,
+                risk: Risk::Low,
+                cost: "minutes; not every drive has one",
+                check: "likenew check again",
+            },
+            Cure {
+                what: "rewrite what is slow; later, let the drive refresh it by itself by leaving it powered"
+                    .into(),
+                command: None,
+                risk: Risk::Low,
+                cost: "one write of each byte that is slow",
+                check: "compare reads before and after: likenew surface",
+            },
+        ]
+    }
+}

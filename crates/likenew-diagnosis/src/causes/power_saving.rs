@@ -1,0 +1,68 @@
+//! A drive or link that sleeps between I/Os.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use super::times;
+
+/// Saving power costs time.
+pub(super) struct PowerSaving;
+
+const CARD: Card = Card {
+    name: "power_saving",
+    because: "it falls asleep between I/Os and takes time to wake",
+    kind: Kind::NotTheDrive,
+    explains: &[
+        Symptom::PausesCost,
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::WriteAnywhere),
+    ],
+    manual: include_str!("power_saving.md"),
+};
+
+impl Cause for PowerSaving {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-0.5);
+        scales.sign(
+            case.signs.paused_over_busy,
+            1.5,
+            (4.0, -5.0),
+            |ratio| format!("after a pause a read takes {} as long", times(ratio)),
+            "read after pauses and without",
+        );
+        let power = case.drive().map(|drive| &drive.power);
+        let wakes = power.and_then(|power| power.wake_us_max.get()).map(|us| us > 0);
+        let policy = |text: &String| text.contains("power") || text.contains("dipm");
+        let policies =
+            power.and_then(|power| power.aspm_policy.value().or(power.link_policy.value()).map(policy));
+        scales.fact(
+            wakes.or(policies),
+            (1.5, -2.0),
+            |is| if is { "it is set to save power".into() } else { "it is set not to save power".into() },
+            "look at its policies: likenew facts",
+        );
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![
+            Cure {
+                what: "leave it, unless each small read counts: under load nothing sleeps".into(),
+                command: None,
+                risk: Risk::None,
+                cost: "nothing",
+                check: "likenew check again",
+            },
+            Cure {
+                what: "forbid it deep sleep, for a try until the next start".into(),
+                command: Some("echo 0 > /sys/module/nvme_core/parameters/default_ps_max_latency_us".into()),
+                risk: Risk::Low,
+                cost: "battery and heat",
+                check: "likenew check again",
+            },
+        ]
+    }
+}

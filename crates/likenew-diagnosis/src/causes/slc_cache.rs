@@ -1,0 +1,83 @@
+//! Flash that is written with one bit a cell at first, until there is no room for that.
+
+use crate::{Card, Case, Cause, Cure, Kind, Risk, Scales, Symptom};
+
+use super::{arm, times};
+
+/// The pseudo-SLC cache is full.
+pub(super) struct SlcCache;
+
+const CARD: Card = Card {
+    name: "slc_cache",
+    because: "its fast cache is full and the slower flash behind it sets the pace",
+    kind: Kind::ByDesign,
+    explains: &[Symptom::WritesDrop],
+    manual: include_str!("slc_cache.md"),
+};
+
+impl Cause for SlcCache {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(0.0);
+        let drop = case.signs.write_drop;
+        scales.sign(
+            drop.map(|drop| drop.ratio),
+            1.3,
+            (3.0, -4.0),
+            |ratio| format!("writes in order fell for good, by {}", times(ratio)),
+            "write more in one go",
+        );
+        scales.sign(
+            drop.and_then(|drop| Some(drop.again_at_bytes?.over(drop.at_bytes))),
+            0.4,
+            (3.0, -3.0),
+            |again| format!("after a rest the drop came again, after {} as many bytes", times(again)),
+            "let it rest and write as much again",
+        );
+        scales.sign(
+            drop.and_then(|drop| drop.at_half_rate),
+            0.75,
+            (3.0, -5.0),
+            |share| {
+                format!(
+                    "at half the rate it came after {} as many bytes: bytes bring it about, not time",
+                    times(share)
+                )
+            },
+            "write at half the rate",
+        );
+        scales.sign(
+            case.signs.cool_over_warm,
+            1.3,
+            (-2.0, 0.0),
+            |ratio| format!("reads became slower as well, by {}", times(ratio)),
+            "",
+        );
+        arm(&mut scales, case, (-8.0, 1.0));
+        let shown = case.virtual_by().map(|_| true);
+        scales.fact(shown, (-3.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![
+            Cure {
+                what: "leave it as it is: the cache is back after a rest, and nothing but copying very much at once meets its end".into(),
+                command: None,
+                risk: Risk::None,
+                cost: "nothing",
+                check: "write again after some minutes of rest",
+            },
+            Cure {
+                what: "keep a part of the drive free, where its cache grows with free space".into(),
+                command: None,
+                risk: Risk::None,
+                cost: "space",
+                check: "write as much again with more free space",
+            },
+        ]
+    }
+}

@@ -1,0 +1,96 @@
+//! A bridge or port of USB that is slower than the drive behind it.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use likenew_core::facts::DriveKind;
+
+use super::times;
+
+/// Between what USB 2 carries, 53 MB/s, and what USB 3 does, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
+const USB3: u64 = 200_000_000;
+
+/// USB is the bottleneck.
+pub(super) struct SlowUsb;
+
+const CARD: Card = Card {
+    name: "slow_usb",
+    because: "it hangs on a USB port or bridge that is slower than it",
+    kind: Kind::NotTheDrive,
+    explains: &[
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::ReadAnywhereDeep),
+        Symptom::Below(Figure::ReadAnywhere),
+    ],
+    manual: include_str!("slow_usb.md"),
+};
+
+impl Cause for SlowUsb {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-1.0);
+        let drive = case.drive();
+        let is_usb = drive.map(|drive| drive.kind == DriveKind::Usb);
+        scales.fact(
+            is_usb,
+            (1.0, -8.0),
+            |is| format!("it {} by USB", if is { "is attached" } else { "is not attached" }),
+            "look at the link: likenew facts",
+        );
+        let link = drive.map(|drive| &drive.link);
+        scales.fact(
+            link.and_then(|link| link.ceiling_bytes_per_s.get()).map(|ceiling| ceiling < USB3),
+            (5.0, -1.0),
+            |is| {
+                if is {
+                    "the port, the cable or a hub makes it USB 2".into()
+                } else {
+                    "it runs as USB 3 or faster".into()
+                }
+            },
+            "look at the link: likenew facts",
+        );
+        scales.fact(
+            link.and_then(|link| link.driver.value()).map(|driver| driver == "usb-storage"),
+            (2.5, -1.5),
+            |is| {
+                if is {
+                    "it takes one command at a time (usb-storage in place of uas)".into()
+                } else {
+                    "it takes many commands at a time".into()
+                }
+            },
+            "",
+        );
+        scales.sign(
+            case.signs.deep_over_single,
+            1.3,
+            (-2.0, 1.0),
+            |ratio| format!("32 small reads at a time are {} as many as one at a time", times(ratio)),
+            "",
+        );
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![
+            Cure {
+                what: "plug it into a port of USB 3 or faster, directly, with a cable made for it".into(),
+                command: None,
+                risk: Risk::None,
+                cost: "a cable",
+                check: "likenew facts shows the speed, and likenew check again",
+            },
+            Cure {
+                what: "take another enclosure, or newer firmware for this one, where the kernel keeps it from taking many commands at a time".into(),
+                command: None,
+                risk: Risk::Low,
+                cost: "an enclosure",
+                check: "likenew facts shows the driver uas",
+            },
+        ]
+    }
+}

@@ -1,0 +1,90 @@
+//! A volume that is held to a rate after a burst.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use super::times;
+
+/// The volume has used up its credits.
+pub(super) struct TokenBucket;
+
+const CARD: Card = Card {
+    name: "token_bucket",
+    because: "its credits are used up, and it is held to the rate that is paid for",
+    kind: Kind::NotTheDrive,
+    explains: &[
+        Symptom::FlatAfterBurst,
+        Symptom::WritesDrop,
+        Symptom::Tires,
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Below(Figure::ReadAnywhereDeep),
+    ],
+    manual: include_str!("token_bucket.md"),
+};
+
+impl Cause for TokenBucket {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-1.5);
+        scales.sign(
+            case.signs.burst_over_flat,
+            1.3,
+            (4.0, -3.0),
+            |ratio| format!("a run of small I/Os began {} as fast as it ended, and ended flat", times(ratio)),
+            "run it for longer than its burst lasts",
+        );
+        scales.fact(
+            case.drive().map(|_| case.virtual_by().is_some()),
+            (3.0, -5.0),
+            |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
+            "look at what shows it: likenew facts",
+        );
+        let counts = case.since.map(|since| &since.counts);
+        let held = counts.and_then(|counts| {
+            let each = [
+                &counts.volume_iops_exceeded_us,
+                &counts.volume_throughput_exceeded_us,
+                &counts.instance_iops_exceeded_us,
+                &counts.instance_throughput_exceeded_us,
+            ];
+            each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
+        });
+        scales.fact(
+            held.map(|us| us > 0),
+            (6.0, -2.0),
+            |is| {
+                if is {
+                    "the volume counts time in which it was held back".into()
+                } else {
+                    "the volume counts no time in which it was held back".into()
+                }
+            },
+            "",
+        );
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![
+            Cure {
+                what: "pay for more I/Os or bytes a second, or for a larger machine where the machine is the limit".into(),
+                command: None,
+                risk: Risk::None,
+                cost: "money",
+                check: "likenew check again",
+            },
+            Cure {
+                what: "spread the work, so that credits come back".into(),
+                command: None,
+                risk: Risk::None,
+                cost: "time",
+                check: "likenew watch",
+            },
+        ]
+    }
+}

@@ -1,0 +1,88 @@
+//! Places of a disk that it can hardly read.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+
+use super::{arm, times};
+
+/// Some places of a disk are failing.
+pub(super) struct WeakZone;
+
+const CARD: Card = Card {
+    name: "weak_zone",
+    because: "some places can only be read with many retries: the surface is failing there",
+    kind: Kind::Drive,
+    explains: &[Symptom::Patchy, Symptom::Stalls, Symptom::Errors, Symptom::Below(Figure::ReadInOrder)],
+    manual: include_str!("weak_zone.md"),
+};
+
+impl Cause for WeakZone {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-1.0);
+        arm(&mut scales, case, (2.0, -4.0));
+        scales.sign(
+            case.signs.median_over_slowest,
+            1.5,
+            (3.0, -4.0),
+            |ratio| format!("the slowest places take {} as long as the others", times(ratio)),
+            "read more places: likenew surface",
+        );
+        scales.sign(
+            case.signs.again_over_first,
+            1.4,
+            (-4.0, 1.5),
+            |ratio| format!("read again, slow places are {} as fast", times(ratio)),
+            "read slow places again",
+        );
+        let drive = case.drive();
+        let some =
+            |is: bool, what: &str| format!("the drive {} {what}", if is { "counts" } else { "counts no" });
+        scales.fact(
+            drive.and_then(|drive| drive.health.pending_sectors.get()).map(|sectors| sectors > 0),
+            (4.0, -1.0),
+            |is| some(is, "sectors that wait to be read (SMART 197)"),
+            "read its SMART as root: likenew facts",
+        );
+        scales.fact(
+            drive.and_then(|drive| drive.counts.reallocated_sectors.get()).map(|sectors| sectors > 0),
+            (1.5, -0.5),
+            |is| some(is, "sectors that were replaced (SMART 5)"),
+            "",
+        );
+        scales.fact(
+            Some(case.signs.errors > 0),
+            (2.0, -0.5),
+            |is| {
+                if is {
+                    format!("{} I/Os were refused", case.signs.errors)
+                } else {
+                    "every I/O was answered".into()
+                }
+            },
+            "",
+        );
+        scales
+    }
+
+    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+        vec![
+            Cure {
+                what: "copy what you can not lose elsewhere, now, the good places first".into(),
+                command: None,
+                risk: Risk::None,
+                cost: "the time of a copy",
+                check: "the copy can be read",
+            },
+            Cure {
+                what: "replace the drive; overwriting the weak places can make the drive replace their sectors, and destroys what is there".into(),
+                command: None,
+                risk: Risk::Data,
+                cost: "a drive",
+                check: "likenew surface on the new one",
+            },
+        ]
+    }
+}

@@ -1,0 +1,60 @@
+//! A drive that may not say "done" before it is.
+
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Sign, Symptom};
+
+use super::{device, times};
+
+/// The write cache is off.
+pub(super) struct WriteCacheOff;
+
+const CARD: Card = Card {
+    name: "write_cache_off",
+    because: "its write cache is switched off, so that each write waits for the medium",
+    kind: Kind::NotTheDrive,
+    explains: &[Symptom::Below(Figure::WriteAnywhere), Symptom::Below(Figure::WriteInOrder)],
+    manual: include_str!("write_cache_off.md"),
+};
+
+impl Cause for WriteCacheOff {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn weigh(&self, case: &Case<'_>) -> Scales {
+        let mut scales = Scales::new(-1.5);
+        let cache =
+            case.facts.and_then(|facts| facts.stack.iter().rev().find_map(|layer| layer.write_cache.value()));
+        scales.fact(
+            cache.map(|cache| cache == "write through"),
+            (3.0, -7.0),
+            |is| {
+                if is {
+                    "the kernel says that it has no write cache, or that it is off".into()
+                } else {
+                    "its write cache is on".into()
+                }
+            },
+            "look at its write cache: likenew facts",
+        );
+        let each = case.signs.figure(Figure::WriteAnywhere).zip(case.signs.access_ns);
+        scales.sign(
+            each.map(|(writes, access)| Sign::within(1e9, 0.0).over(writes).over(access)),
+            0.7,
+            (3.0, -3.0),
+            |ratio| format!("a small write takes {} as long as a small read", times(ratio)),
+            "write small blocks at random places",
+        );
+        scales
+    }
+
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+        vec![Cure {
+            what: "switch it on, if the data can bear a loss of power or the drive is protected against it"
+                .into(),
+            command: Some(format!("hdparm -W1 {}", device(case))),
+            risk: Risk::Low,
+            cost: "nothing",
+            check: "likenew check again",
+        }]
+    }
+}

@@ -1,0 +1,19 @@
+//! One piece of evidence for a cause or against it.
+
+/// Something that was seen, and how much it says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clue {
+    /// What was seen: a sentence without a full stop.
+    pub sentence: String,
+    /// log₂ of how many times as probable this is with the cause at work as without it; below 0 it speaks against it.
+    pub bits: f64,
+}
+
+/// Something that nobody has seen yet and that would say much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missing {
+    /// What would show it, as an instruction without a full stop.
+    pub how: String,
+    /// What it could say at most, for or against.
+    pub bits: f64,
+}

@@ -1,0 +1,172 @@
+//! Which causes explain what was measured, and what is left unexplained.
+
+use super::{ALL, Card, Case, Cause, Clue, Cure, Kind, Missing, Scales, Symptom, symptoms};
+
+/// A cause is named from this probability on.
+const SURE: f64 = 0.9;
+/// A rival is named from this probability on.
+const POSSIBLE: f64 = 0.1;
+/// Rivals that are named at most, and ways to decide between them.
+const RIVALS_MAX: usize = 3;
+/// A clue that says less than this is not repeated.
+const BITS_TOLD: f64 = 0.5;
+
+/// What it comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overall {
+    /// Nothing is slow, measured by what this drive or its model was.
+    AsNew,
+    /// Nothing looks slow, but there was nothing to hold it against.
+    Sound,
+    /// What is slow was never faster.
+    ByDesign,
+    /// What is slow is not the drive.
+    NotTheDrive,
+    /// The drive has fallen from what it was.
+    Fallen,
+    /// Something is slow, and why is not decided.
+    Undecided,
+}
+
+/// A cause that is at work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// What it is.
+    pub card: &'static Card,
+    /// How probable it is.
+    pub chance: f64,
+    /// What it explains of what was measured; nothing, where it does no harm yet.
+    pub explains: Vec<Symptom>,
+    /// What speaks for it, what says most first.
+    pub because: Vec<Clue>,
+    /// What speaks against it.
+    pub against: Vec<Clue>,
+    /// What would say more.
+    pub missing: Vec<Missing>,
+    /// What helps, the gentlest first.
+    pub cures: Vec<Cure>,
+}
+
+/// A symptom that no cause explains surely.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Open {
+    /// What was measured.
+    pub symptom: Symptom,
+    /// What could explain it, with the probability of each.
+    pub rivals: Vec<(&'static Card, f64)>,
+    /// What would decide it.
+    pub missing: Vec<Missing>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnosis {
+    /// In one word.
+    pub overall: Overall,
+    /// Causes at work, the surest first.
+    pub found: Vec<Found>,
+    /// Causes that are there and cost no speed yet.
+    pub latent: Vec<Found>,
+    /// What is not explained.
+    pub open: Vec<Open>,
+}
+
+/// A cause on its scales.
+struct Weighed {
+    cause: &'static dyn Cause,
+    scales: Scales,
+}
+
+impl Weighed {
+    fn can_explain(&self, symptom: Symptom) -> bool {
+        self.cause.card().explains.contains(&symptom)
+    }
+
+    fn found(&self, case: &Case<'_>, explains: Vec<Symptom>) -> Found {
+        let (because, against) = self.scales.clues().into_iter().partition(|clue| clue.bits > 0.0);
+        let told = |clues: Vec<Clue>| clues.into_iter().filter(|clue| clue.bits.abs() >= BITS_TOLD).collect();
+        Found {
+            card: self.cause.card(),
+            chance: self.scales.chance(),
+            explains,
+            because: told(because),
+            against: told(against),
+            missing: self.scales.missing(),
+            cures: self.cause.cures(case),
+        }
+    }
+}
+
+/// Weighs every cause against all others.
+///
+/// Causes do not exclude each other: each that is likely enough by its own evidence, and brings about something that was measured, is named. What no
+/// such cause explains has one explanation among those that can bring it about, or one that nobody thought of, which counts as
+/// even odds.
+pub fn diagnose(case: &Case<'_>) -> Diagnosis {
+    let all: Vec<Weighed> =
+        ALL.iter().map(|cause| Weighed { cause: *cause, scales: cause.weigh(case) }).collect();
+    let symptoms = symptoms(case);
+    let explained_by = |one: &Weighed| -> Vec<Symptom> {
+        symptoms.iter().copied().filter(|symptom| one.can_explain(*symptom)).collect()
+    };
+    let sure = all.iter().filter(|one| one.scales.chance() >= SURE);
+    let (mut found, latent): (Vec<Found>, Vec<Found>) =
+        sure.map(|one| one.found(case, explained_by(one))).partition(|one| !one.explains.is_empty());
+    // The surest of those that explain most.
+    found.sort_by(|one, other| other.chance.total_cmp(&one.chance));
+    let latent = latent.into_iter().filter(|one| one.card.kind != Kind::ByDesign).collect();
+    let is_open = |symptom: &&Symptom| found.iter().all(|one| !one.explains.contains(symptom));
+    let open: Vec<Open> =
+        symptoms.iter().filter(is_open).map(|symptom| unexplained(&all, *symptom)).collect();
+    Diagnosis { overall: overall(case, &found, &open), found, latent, open }
+}
+
+/// What can explain a symptom, with the probability of each that it is the one, the most probable first.
+fn ranked(all: &[Weighed], symptom: Symptom) -> Vec<(usize, f64)> {
+    let able = all.iter().enumerate().filter(|(_, one)| one.can_explain(symptom));
+    let odds: Vec<(usize, f64)> = able.map(|(index, one)| (index, one.scales.bits().exp2())).collect();
+    let sum = 1.0 + odds.iter().map(|(_, odds)| odds).sum::<f64>();
+    let mut chances: Vec<(usize, f64)> = odds.into_iter().map(|(index, odds)| (index, odds / sum)).collect();
+    chances.sort_by(|one, other| other.1.total_cmp(&one.1));
+    chances
+}
+
+fn unexplained(all: &[Weighed], symptom: Symptom) -> Open {
+    let mut rivals = ranked(all, symptom);
+    rivals.retain(|(_, chance)| *chance >= POSSIBLE);
+    rivals.truncate(RIVALS_MAX);
+    let mut missing: Vec<Missing> =
+        rivals.iter().flat_map(|(index, _)| all[*index].scales.missing()).collect();
+    missing.sort_by(|one, other| other.bits.total_cmp(&one.bits));
+    let mut known = Vec::new();
+    missing.retain(|one| {
+        !known.contains(&one.how) && {
+            known.push(one.how.clone());
+            true
+        }
+    });
+    missing.truncate(RIVALS_MAX);
+    let rivals = rivals.into_iter().map(|(index, chance)| (all[index].cause.card(), chance)).collect();
+    Open { symptom, rivals, missing }
+}
+
+/// The worst of it: what has fallen, then what is not decided, then what is somebody else's.
+fn overall(case: &Case<'_>, found: &[Found], open: &[Open]) -> Overall {
+    let has = |kind: Kind| found.iter().any(|one| one.card.kind == kind);
+    let is_compared = case.references.iter().any(|reference| {
+        reference.origin != super::Origin::Link && case.signs.figure(reference.figure).is_some()
+    });
+    if has(Kind::Drive) {
+        Overall::Fallen
+    } else if !open.is_empty() {
+        Overall::Undecided
+    } else if has(Kind::NotTheDrive) {
+        Overall::NotTheDrive
+    } else if has(Kind::ByDesign) {
+        Overall::ByDesign
+    } else if is_compared {
+        Overall::AsNew
+    } else {
+        Overall::Sound
+    }
+}

@@ -1,0 +1,50 @@
+//! What a figure is held against.
+
+use super::Figure;
+
+/// Where a reference comes from, the most telling first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The same drive, when it was measured first.
+    FirstRun,
+    /// The simulated twin of this model, asked the same.
+    Twin,
+    /// What its maker promises.
+    Advertised,
+    /// What the link carries: nothing can be faster, and few things are as fast.
+    Link,
+}
+
+impl Origin {
+    /// Whose figure it is, in words that follow "of".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::FirstRun => "what this drive did when it was measured first",
+            Self::Twin => "what a simulated drive of this model does when new",
+            Self::Advertised => "what its maker promises",
+            Self::Link => "what its link carries",
+        }
+    }
+
+    /// The share of such a reference that is still as it should be: makers print what the best conditions give, a link carries more than
+    /// any drive moves, and a twin is a model.
+    pub fn share_least(self) -> f64 {
+        match self {
+            Self::FirstRun => 0.85,
+            Self::Twin => 0.7,
+            Self::Advertised => 0.7,
+            Self::Link => 0.3,
+        }
+    }
+}
+
+/// A figure as it should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reference {
+    /// Which figure.
+    pub figure: Figure,
+    /// Whose it is.
+    pub origin: Origin,
+    /// In the unit of the figure.
+    pub value: f64,
+}

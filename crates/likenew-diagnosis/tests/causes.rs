@@ -1,0 +1,463 @@
+//! Every cause on made-up cases: named where it is at work, alone and beside another, and never where nothing is wrong.
+
+use likenew_core::facts::{
+    Counts, Database, Drive, DriveKind, DriveSince, Fact, Facts, FileSystem, Files, Health, HostMemory,
+    Identity, Layer, LayerKind, Link, Power, Trimming,
+};
+use likenew_diagnosis::{
+    ALL, Case, Diagnosis, Figure, Kind, Origin, Overall, Reference, Risk, Sign, Signs, Symptom, WriteDrop,
+    by_name, diagnose,
+};
+
+/// A target with what was measured of it.
+#[derive(Clone)]
+struct Target {
+    signs: Signs,
+    facts: Facts,
+    since: DriveSince,
+    references: Vec<Reference>,
+}
+
+fn known<T>(value: T) -> Fact<T> {
+    Fact::known(value, "test")
+}
+
+fn sign(value: f64) -> Sign {
+    Sign::within(value, 0.04)
+}
+
+const READ: f64 = 540e6;
+const WRITE: f64 = 500e6;
+
+/// A healthy drive of flash, of which everything is known.
+fn healthy() -> Target {
+    let layer = |name: &str, kind| Layer {
+        name: name.into(),
+        kind,
+        takes_trim: known(true),
+        start_bytes: known(1 << 20),
+        write_cache: known("write back".to_owned()),
+        ..Layer::default()
+    };
+    let drive = Drive {
+        name: "sda".into(),
+        kind: DriveKind::Sata,
+        identity: Identity {
+            rotation_rpm: known(0),
+            virtual_by: known(None),
+            knows_trim: known(true),
+            ..Identity::default()
+        },
+        link: Link {
+            driver: known("ahci".to_owned()),
+            ceiling_bytes_per_s: known(600_000_000),
+            possible_bytes_per_s: known(600_000_000),
+            ..Link::default()
+        },
+        power: Power { link_policy: known("max_performance".to_owned()), ..Power::default() },
+        health: Health {
+            temperature_c: known(40.0),
+            temperature_warning_c: known(70.0),
+            used_percent: known(3.0),
+            spare_percent: known(100.0),
+            pending_sectors: known(0),
+            failing: known(false),
+            ..Health::default()
+        },
+        counts: Counts { reallocated_sectors: known(0), crc_errors: known(0), ..Counts::default() },
+        database: Database { warning: known(None), ..Database::default() },
+        ..Drive::default()
+    };
+    let facts = Facts {
+        stack: vec![
+            layer("/", LayerKind::FileSystem),
+            layer("sda1", LayerKind::Partition),
+            layer("sda", LayerKind::Disk),
+        ],
+        file_system: Some(FileSystem {
+            point: "/".into(),
+            used_percent: known(50.0),
+            trimming: Trimming { at_once: known(true), ..Trimming::default() },
+            ..FileSystem::default()
+        }),
+        drives: vec![drive],
+        files: Some(Files {
+            extents_per_mib: known(0.9),
+            inode_age_s_p90: known(100 * 86_400),
+            ..Files::default()
+        }),
+        ..Facts::default()
+    };
+    let since = DriveSince {
+        name: "sda".into(),
+        counts: Counts {
+            crc_errors: known(0),
+            log_resets: known(0),
+            throttled_light_s: known(0),
+            ..Counts::default()
+        },
+        ..DriveSince::default()
+    };
+    let signs = Signs {
+        figures: vec![
+            (Figure::ReadInOrder, sign(READ)),
+            (Figure::WriteInOrder, sign(WRITE)),
+            (Figure::ReadAnywhere, sign(10_000.0)),
+            (Figure::WriteAnywhere, sign(30_000.0)),
+            (Figure::ReadAnywhereDeep, sign(90_000.0)),
+        ],
+        access_ns: Some(sign(100e3)),
+        fresh_over_old: Some(sign(1.02)),
+        median_over_slowest: Some(sign(1.05)),
+        first_over_last: Some(sign(1.0)),
+        again_over_first: Some(sign(1.01)),
+        wide_over_narrow: Some(sign(1.05)),
+        deep_over_single: Some(sign(9.0)),
+        paused_over_busy: Some(sign(1.05)),
+        aligned_over_shifted: Some(sign(0.6)),
+        zeros_over_random: Some(sign(1.0)),
+        rested_over_tired: Some(sign(1.02)),
+        trimmed_over_rested: Some(sign(1.01)),
+        written_evenly_bytes: Some(2e9),
+        read_scatter: Some(sign(0.02)),
+        cool_over_warm: Some(sign(1.01)),
+        burst_over_flat: Some(sign(1.01)),
+        others_over_own: Some(sign(0.002)),
+        counted_over_read: Some(sign(1.0)),
+        processor_share: Some(sign(0.2)),
+        ..Signs::default()
+    };
+    let of = |figure, value| Reference { figure, origin: Origin::Advertised, value };
+    let references = vec![
+        of(Figure::ReadInOrder, 550e6),
+        of(Figure::WriteInOrder, 520e6),
+        of(Figure::ReadAnywhere, 11_000.0),
+        of(Figure::WriteAnywhere, 32_000.0),
+        of(Figure::ReadAnywhereDeep, 95_000.0),
+        Reference { figure: Figure::ReadInOrder, origin: Origin::Link, value: 600e6 },
+    ];
+    Target { signs, facts, since, references }
+}
+
+/// A disk that turns.
+fn disk() -> Target {
+    let mut target = healthy();
+    target.signs.access_ns = Some(sign(13e6));
+    target.facts.drives[0].identity.rotation_rpm = known(7200);
+    target.facts.drives[0].identity.knows_trim = known(false);
+    target.references.retain(|of| {
+        !matches!(of.figure, Figure::ReadAnywhere | Figure::ReadAnywhereDeep | Figure::WriteAnywhere)
+    });
+    target
+}
+
+impl Target {
+    fn diagnose(&self) -> Diagnosis {
+        let Self { signs, facts, since, references } = self;
+        diagnose(&Case { signs, facts: Some(facts), since: Some(since), references })
+    }
+
+    fn slower(&mut self, figure: Figure, times: f64) {
+        let of = self.signs.figures.iter_mut().find(|(of, _)| *of == figure).unwrap();
+        of.1 = sign(of.1.value / times);
+    }
+
+    fn drive(&mut self) -> &mut Drive {
+        &mut self.facts.drives[0]
+    }
+}
+
+/// A way to break a target.
+type Break = fn(&mut Target);
+
+fn virtual_(target: &mut Target) {
+    target.drive().identity.virtual_by = known(Some("KVM".to_owned()));
+    target.drive().kind = DriveKind::Virtual;
+}
+
+/// Each cause, on what it is set to work, and how.
+const BREAKS: &[(&str, fn() -> Target, Break)] = &[
+    ("slc_cache", healthy, |t| {
+        t.signs.write_drop = Some(WriteDrop {
+            at_bytes: sign(6e9),
+            ratio: sign(4.0),
+            again_at_bytes: Some(sign(5e9)),
+            at_half_rate: Some(sign(1.1)),
+        });
+    }),
+    ("no_trim", healthy, |t| {
+        t.slower(Figure::WriteInOrder, 3.0);
+        t.slower(Figure::WriteAnywhere, 4.0);
+        t.signs.trimmed_over_rested = Some(sign(2.7));
+        t.facts.stack[1].takes_trim = known(false);
+        t.facts.file_system.as_mut().unwrap().trimming =
+            Trimming { at_once: known(false), timer_enabled: known(false), ..Trimming::default() };
+    }),
+    ("old_data", healthy, |t| {
+        t.slower(Figure::ReadInOrder, 5.0);
+        t.signs.fresh_over_old = Some(sign(5.0));
+        t.signs.median_over_slowest = Some(sign(1.8));
+    }),
+    ("weak_zone", disk, |t| {
+        t.signs.median_over_slowest = Some(sign(6.0));
+        t.drive().health.pending_sectors = known(40);
+    }),
+    ("heat", healthy, |t| {
+        t.signs.cool_over_warm = Some(sign(2.5));
+        t.since.counts.throttled_light_s = known(9);
+        t.drive().health.temperature_c = known(69.0);
+    }),
+    ("narrow_link", healthy, |t| {
+        t.slower(Figure::ReadInOrder, 2.1);
+        t.slower(Figure::WriteInOrder, 2.0);
+        t.drive().link.ceiling_bytes_per_s = known(300_000_000);
+    }),
+    ("slow_usb", healthy, |t| {
+        t.slower(Figure::ReadInOrder, 13.0);
+        t.slower(Figure::WriteInOrder, 13.0);
+        t.drive().kind = DriveKind::Usb;
+        t.drive().link.ceiling_bytes_per_s = known(53_248_000);
+        t.drive().link.possible_bytes_per_s = known(53_248_000);
+        t.drive().link.driver = known("usb-storage".to_owned());
+        t.signs.deep_over_single = Some(sign(1.02));
+    }),
+    ("host_memory", healthy, |t| {
+        t.signs.wide_over_narrow = Some(sign(2.4));
+        t.slower(Figure::ReadAnywhere, 2.2);
+        t.drive().host_memory = Some(HostMemory {
+            wanted_bytes: known(64 << 20),
+            least_bytes: known(64 << 20),
+            given_bytes: known(0),
+            ..HostMemory::default()
+        });
+    }),
+    ("encryption", healthy, |t| {
+        t.slower(Figure::ReadInOrder, 4.0);
+        t.slower(Figure::WriteInOrder, 4.0);
+        t.signs.processor_share = Some(sign(0.99));
+        t.facts.stack.insert(
+            1,
+            Layer {
+                name: "dm-0".into(),
+                kind: LayerKind::Crypt,
+                takes_trim: known(true),
+                ..Layer::default()
+            },
+        );
+    }),
+    ("token_bucket", healthy, |t| {
+        virtual_(t);
+        t.slower(Figure::ReadAnywhereDeep, 10.0);
+        t.signs.burst_over_flat = Some(sign(8.0));
+    }),
+    ("lazy_volume", healthy, |t| {
+        virtual_(t);
+        t.slower(Figure::ReadInOrder, 10.0);
+        t.signs.again_over_first = Some(sign(12.0));
+    }),
+    ("shingled", disk, |t| {
+        t.signs.write_drop = Some(WriteDrop {
+            at_bytes: sign(2e9),
+            ratio: sign(9.0),
+            again_at_bytes: None,
+            at_half_rate: None,
+        });
+        t.drive().database.shingled = known(true);
+    }),
+    ("read_cache", healthy, |t| {
+        t.signs.figures[0].1 = sign(3e9);
+        t.signs.counted_over_read = Some(sign(0.1));
+        t.signs.again_over_first = Some(sign(4.0));
+    }),
+    ("misalignment", healthy, |t| {
+        t.slower(Figure::WriteAnywhere, 2.0);
+        t.signs.aligned_over_shifted = Some(sign(1.9));
+        t.facts.stack[1].start_bytes = known(63 * 512);
+    }),
+    ("fragmentation", disk, |t| {
+        t.signs.fresh_over_old = Some(sign(6.0));
+        t.facts.files.as_mut().unwrap().extents_per_mib = known(12.0);
+        t.slower(Figure::ReadInOrder, 6.0);
+    }),
+    ("counterfeit", healthy, |t| t.signs.wrong_sectors = 8000),
+    ("background_io", healthy, |t| {
+        t.signs.others_over_own = Some(sign(0.8));
+        t.signs.read_scatter = Some(sign(0.3));
+        t.slower(Figure::ReadInOrder, 1.8);
+    }),
+    ("power_saving", healthy, |t| {
+        t.signs.paused_over_busy = Some(sign(5.0));
+        t.drive().power = Power { wake_us_max: known(100_000), ..Power::default() };
+    }),
+    ("nearly_full", healthy, |t| {
+        t.facts.file_system.as_mut().unwrap().used_percent = known(99.0);
+        t.slower(Figure::WriteInOrder, 3.0);
+        t.slower(Figure::WriteAnywhere, 3.0);
+    }),
+    ("worn", healthy, |t| {
+        t.drive().health = Health {
+            used_percent: known(110.0),
+            spare_percent: known(4.0),
+            spare_threshold_percent: known(10.0),
+            failing: known(true),
+            ..Health::default()
+        };
+        t.slower(Figure::ReadInOrder, 2.0);
+    }),
+    ("write_cache_off", disk, |t| {
+        t.facts.stack[2].write_cache = known("write through".to_owned());
+        t.references.push(Reference { figure: Figure::WriteAnywhere, origin: Origin::Twin, value: 140.0 });
+        t.signs.figures[3].1 = sign(60.0);
+    }),
+    ("compression", healthy, |t| {
+        t.slower(Figure::WriteInOrder, 2.2);
+        t.signs.zeros_over_random = Some(sign(2.2));
+    }),
+    ("link_errors", healthy, |t| {
+        t.since.counts.crc_errors = known(50);
+        t.drive().counts.crc_errors = known(5000);
+        t.signs.stalled_share = Some(sign(0.3));
+    }),
+    ("degraded_array", healthy, |t| {
+        t.facts.stack.insert(
+            1,
+            Layer {
+                name: "md0".into(),
+                kind: LayerKind::Array,
+                takes_trim: known(true),
+                members_missing: known(1),
+                ..Layer::default()
+            },
+        );
+        t.slower(Figure::ReadInOrder, 3.0);
+    }),
+    ("firmware", healthy, |t| {
+        t.drive().database.warning = known(Some("may lose data; update".to_owned()));
+        t.signs.stalled_share = Some(sign(0.2));
+    }),
+];
+
+fn names(diagnosis: &Diagnosis) -> Vec<&'static str> {
+    diagnosis.found.iter().map(|found| found.card.name).collect()
+}
+
+#[test]
+fn every_cause_is_named_where_it_is_at_work_and_none_beside_it() {
+    for (name, target, set_to_work) in BREAKS {
+        let mut target = target();
+        set_to_work(&mut target);
+        let diagnosis = target.diagnose();
+        assert_eq!(names(&diagnosis), [*name], "{diagnosis:#?}");
+        assert!(diagnosis.open.is_empty(), "{name} explains everything: {:?}", diagnosis.open);
+        let expected = match by_name(name).unwrap().card().kind {
+            Kind::Drive => Overall::Fallen,
+            Kind::NotTheDrive => Overall::NotTheDrive,
+            Kind::ByDesign => Overall::ByDesign,
+        };
+        assert_eq!(diagnosis.overall, expected, "{name}");
+    }
+    let tried: Vec<&str> = BREAKS.iter().map(|(name, ..)| *name).collect();
+    let missing: Vec<&str> =
+        ALL.iter().map(|cause| cause.card().name).filter(|name| !tried.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?} were not tried");
+}
+
+#[test]
+fn nothing_is_named_where_nothing_is_wrong() {
+    for target in [healthy(), disk()] {
+        let diagnosis = target.diagnose();
+        assert!(
+            diagnosis.found.is_empty() && diagnosis.open.is_empty() && diagnosis.latent.is_empty(),
+            "{diagnosis:#?}"
+        );
+        assert_eq!(diagnosis.overall, Overall::AsNew);
+    }
+    let mut unknown = healthy();
+    unknown.references.clear();
+    assert_eq!(unknown.diagnose().overall, Overall::Sound);
+    let case = Case { signs: &Signs::default(), facts: None, since: None, references: &[] };
+    let nothing = diagnose(&case);
+    assert!(nothing.found.is_empty() && nothing.overall == Overall::Sound, "{nothing:#?}");
+}
+
+#[test]
+fn two_causes_at_once_are_both_named() {
+    let mut wrong = Vec::new();
+    for (index, (one, target, first)) in BREAKS.iter().enumerate() {
+        for (other, target_of_other, second) in &BREAKS[index + 1..] {
+            let same_medium = target().signs.access_ns == target_of_other().signs.access_ns;
+            let is_virtual = |name: &str| ["token_bucket", "lazy_volume"].contains(&name);
+            if !same_medium || is_virtual(one) != is_virtual(other) {
+                continue;
+            }
+            let mut both = target();
+            first(&mut both);
+            second(&mut both);
+            let found = names(&both.diagnose());
+            if !(found.contains(one) && found.contains(other)) || found.len() > 2 {
+                wrong.push(format!("{one} and {other}: {found:?}"));
+            }
+        }
+    }
+    assert!(wrong.len() <= 20, "{} pairs: {wrong:#?}", wrong.len());
+}
+
+#[test]
+fn without_facts_less_is_sure_and_nothing_else_is_named() {
+    for (name, target, set_to_work) in BREAKS {
+        let mut target = target();
+        set_to_work(&mut target);
+        let Target { signs, references, .. } = &target;
+        let diagnosis = diagnose(&Case { signs, facts: None, since: None, references });
+        let wrong: Vec<&str> = names(&diagnosis).into_iter().filter(|found| found != name).collect();
+        assert!(wrong.is_empty(), "{name} without facts: {wrong:?}");
+        assert!(diagnosis.open.iter().all(|open| !open.missing.is_empty()), "{name}: {:?}", diagnosis.open);
+    }
+}
+
+#[test]
+fn a_blocked_trim_that_costs_nothing_yet_is_no_cause() {
+    let mut target = healthy();
+    target.facts.stack[1].takes_trim = known(false);
+    let diagnosis = target.diagnose();
+    assert!(diagnosis.found.is_empty(), "{diagnosis:#?}");
+    target.drive().database.warning = known(Some("update it".to_owned()));
+    let latent: Vec<&str> = target.diagnose().latent.iter().map(|one| one.card.name).collect();
+    assert_eq!(latent, ["firmware"], "a warning is told before it costs anything");
+}
+
+#[test]
+fn what_is_slow_without_a_reason_is_undecided_and_says_what_would_decide() {
+    let mut target = healthy();
+    target.slower(Figure::ReadInOrder, 3.0);
+    target.signs.fresh_over_old = None;
+    let diagnosis = target.diagnose();
+    assert_eq!(diagnosis.overall, Overall::Undecided, "{diagnosis:#?}");
+    assert_eq!(diagnosis.open[0].symptom, Symptom::Below(Figure::ReadInOrder));
+}
+
+#[test]
+fn every_cause_has_a_manual_a_cure_and_a_way_to_check_it() {
+    let target = healthy();
+    let Target { signs, facts, since, references } = &target;
+    let case = Case { signs, facts: Some(facts), since: Some(since), references };
+    for cause in ALL {
+        let card = cause.card();
+        assert!(card.manual.starts_with("# ") && card.manual.contains("**Cure:**"), "{}", card.name);
+        assert!(!card.explains.is_empty() && !card.because.ends_with('.'), "{}", card.name);
+        let cures = cause.cures(&case);
+        assert!(!cures.is_empty(), "{}", card.name);
+        for cure in cures {
+            assert!(
+                !cure.what.is_empty() && !cure.check.is_empty() && !cure.cost.is_empty(),
+                "{}",
+                card.name
+            );
+            let destroys = cure
+                .command
+                .as_deref()
+                .is_some_and(|command| command.contains("discard") || command.contains("mkfs"));
+            assert!(!destroys || cure.risk == Risk::Data, "{}: {:?}", card.name, cure);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Is it slow, against what, why, and what cures it?
+
+mod check_options;
+mod course;
+mod measured;
+mod pictures;
+mod told;
+
+use likenew_core::facts::Facts;
+use likenew_core::look::Seen;
+use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::verdict::Findings;
+use likenew_diagnosis::{Case, Figure, Origin, Reference, Sign, Signs, diagnose};
+
+use crate::options::options;
+use crate::refusals::refusals;
+use course::Course;
+use measured::Measured;
+
+pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption};
+
+/// What it asks and costs.
+pub static CARD: Card = Card {
+    name: "check",
+    question: "Is it slow, against what, why, and what cures it?",
+    writes: "writes 2 GiB at most, less where --bytes says so, and nothing with --bytes 0; only own files in a folder",
+    manual: include_str!("check.md"),
+};
+
+/// The procedure.
+pub struct Check {
+    options: CheckOptions,
+}
+
+impl Check {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("check", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: CheckOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { options })
+    }
+
+    fn references(&self, facts: Option<&Facts>) -> Vec<Reference> {
+        let mut references = self.options.references();
+        let ceiling = facts.and_then(|facts| match facts.drives.as_slice() {
+            [drive] => drive.link.ceiling_bytes_per_s.get(),
+            _ => None,
+        });
+        if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling > 0) {
+            let of = |figure| Reference { figure, origin: Origin::Link, value: ceiling as f64 };
+            references.extend([Figure::ReadInOrder, Figure::WriteInOrder].map(of));
+        }
+        references
+    }
+}
+
+impl Procedure for Check {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    /// One file that is written in order and then in part again.
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.area(u64::MAX).max(CheckOptions::AREA_STEP) }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let step = Course::new(&self.options, evidence).next();
+        Ok(match step {
+            Step::Run(mut workload) => {
+                workload.seed = evidence.plan.seed_of(evidence.segments.len());
+                Step::Run(workload)
+            }
+            other => other,
+        })
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let facts: Vec<&Facts> = evidence
+            .sights
+            .iter()
+            .filter_map(|sight| match &sight.seen {
+                Seen::Facts(facts) => Some(&**facts),
+                _ => None,
+            })
+            .collect();
+        let (first, last) = (facts.first().copied(), facts.last().copied());
+        let since = first.zip(last).filter(|_| facts.len() > 1).map(|(first, last)| last.since(first));
+        let since = since.as_ref().and_then(|since| match since.drives.as_slice() {
+            [drive] => Some(drive),
+            _ => None,
+        });
+        let measured = Measured::new(evidence);
+        let mut signs = measured.signs();
+        signs.others_over_own = others(&signs, since, evidence);
+        let references = self.references(last);
+        let case = Case { signs: &signs, facts: last, since, references: &references };
+        let diagnosis = diagnose(&case);
+        let mut findings = Findings::default();
+        findings.verdicts =
+            told::verdicts(&case, &diagnosis, self.options.obstacle(&evidence.geometry).as_deref());
+        findings.verdicts.extend(refusals(&evidence.segments));
+        told::tables(&case, &diagnosis, &mut findings);
+        pictures::draw(&measured, evidence, &mut findings);
+        findings
+    }
+}
+
+/// What the drive counted beyond what was asked of it, over that.
+fn others(
+    signs: &Signs,
+    since: Option<&likenew_core::facts::DriveSince>,
+    evidence: &Evidence,
+) -> Option<Sign> {
+    use likenew_core::io::Op;
+    if let Some(known) = signs.others_over_own {
+        return Some(known);
+    }
+    let counts = &since?.counts;
+    let counted = counts.bytes_read.get()? + counts.bytes_written.get()?;
+    let own: u64 =
+        evidence.segments.iter().map(|segment| segment.bytes(Op::Read) + segment.bytes(Op::Write)).sum();
+    // Less than was asked for is what a cache answered.
+    let beyond = counted.saturating_sub(own);
+    (own > 0 && beyond > 0).then(|| Sign::within(beyond as f64 / own as f64, 0.05))
+}

@@ -1,0 +1,143 @@
+//! The settings of a check, and which of them make sense.
+
+use likenew_core::target::Geometry;
+use likenew_core::units::{amount, size_text};
+use likenew_diagnosis::{Figure, Origin, Reference};
+use serde::{Deserialize, Serialize};
+
+/// The settings of a check.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CheckOptions {
+    /// Bytes that are written at most; 0 for none.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub bytes: Option<u64>,
+    /// Whether it may take minutes and tens of gigabytes, to see what takes that much.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub thorough: bool,
+    /// What figures are held against.
+    #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<ReferenceOption>,
+}
+
+/// A figure as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceOption {
+    /// Which figure.
+    pub figure: FigureName,
+    /// Whose it is.
+    pub origin: OriginName,
+    /// Bytes a second, or I/Os a second of small ones.
+    pub per_s: f64,
+}
+
+/// A figure as plans write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FigureName {
+    /// Reads in order.
+    Read,
+    /// Writes in order.
+    Write,
+    /// Small reads, one at a time.
+    RandomRead,
+    /// Small writes, one at a time.
+    RandomWrite,
+    /// Small reads, 32 at a time.
+    RandomReadDeep,
+}
+
+/// Whose reference it is, as plans write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OriginName {
+    /// The same drive, when it was measured first.
+    FirstRun,
+    /// The simulated twin of this model.
+    Twin,
+    /// The maker.
+    Advertised,
+}
+
+impl FigureName {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Read, Self::Write, Self::RandomRead, Self::RandomWrite, Self::RandomReadDeep];
+
+    /// What it names.
+    pub fn figure(self) -> Figure {
+        match self {
+            Self::Read => Figure::ReadInOrder,
+            Self::Write => Figure::WriteInOrder,
+            Self::RandomRead => Figure::ReadAnywhere,
+            Self::RandomWrite => Figure::WriteAnywhere,
+            Self::RandomReadDeep => Figure::ReadAnywhereDeep,
+        }
+    }
+
+    /// The name of a figure.
+    pub fn of(figure: Figure) -> Self {
+        Self::ALL.into_iter().find(|name| name.figure() == figure).expect("each figure has a name")
+    }
+}
+
+impl CheckOptions {
+    /// Bytes written at most where nothing else is said, and what a thorough check may write.
+    pub const BYTES: u64 = 2 << 30;
+    pub const BYTES_THOROUGH: u64 = 64 << 30;
+    /// So much of what may be written is the area that is written in order; the rest is for writing parts of it again.
+    pub const PARTS: u64 = 4;
+    /// A smaller area shows nothing.
+    pub const AREA_LEAST: u64 = 32 << 20;
+    /// The area is a multiple of this.
+    pub const AREA_STEP: u64 = 4 << 20;
+
+    /// Whether these settings make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self.references.iter().find(|of| !(of.per_s.is_finite() && of.per_s > 0.0)) {
+            Some(of) => Err(format!("reference.per_s = {}: it is a number above 0", of.per_s)),
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes that may be written in all.
+    pub fn budget(&self) -> u64 {
+        self.bytes.unwrap_or(if self.thorough { Self::BYTES_THOROUGH } else { Self::BYTES })
+    }
+
+    /// Bytes that are written in order, on a drive with as many that may be written.
+    pub fn area(&self, writable_bytes: u64) -> u64 {
+        let area = (self.budget() / Self::PARTS).min(writable_bytes / 2);
+        area - area % Self::AREA_STEP
+    }
+
+    /// Whether such an area shows anything; else why not.
+    pub(super) fn obstacle(&self, geometry: &Geometry) -> Option<String> {
+        let area = self.area(geometry.capacity);
+        if !geometry.writable {
+            Some("it is opened for reading only: a folder on it can be written to".to_owned())
+        } else if area < Self::AREA_LEAST {
+            let (area, least) = (amount(area), amount(Self::AREA_LEAST));
+            Some(format!("{area} are too little to see how it writes: {least} are the least"))
+        } else {
+            None
+        }
+    }
+
+    /// What figures are held against, as far as it was said beforehand.
+    pub(super) fn references(&self) -> Vec<Reference> {
+        let reference = |of: &ReferenceOption| {
+            let origin = match of.origin {
+                OriginName::FirstRun => Origin::FirstRun,
+                OriginName::Twin => Origin::Twin,
+                OriginName::Advertised => Origin::Advertised,
+            };
+            Reference { figure: of.figure.figure(), origin, value: of.per_s }
+        };
+        self.references.iter().map(reference).collect()
+    }
+}

@@ -1,0 +1,303 @@
+//! What was measured, as signs.
+
+use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_diagnosis::{Figure, Sign, Signs, WriteDrop};
+use likenew_stats::change_points::knees;
+use likenew_stats::interval::mean_interval;
+use likenew_stats::summary::{mean, median, standard_deviation};
+
+use super::course::{
+    DEEP_READS, FRESH, LOAD, LOAD_RESTED, NEAR_READS, PAUSED_READS, PLACE, PLACE_AGAIN, PLACES,
+    RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, WRITES, ZEROS,
+};
+
+/// The range of a sign holds nine of ten.
+const CONFIDENCE: f64 = 0.9;
+/// One value is not known better than this, and several not better than that.
+const ALONE: f64 = 0.12;
+const LEAST: f64 = 0.03;
+/// The slowest part of the places.
+const SLOW_PART: usize = 8;
+/// Windows that begin and end a run of small reads, and a drop has to last for so many.
+const RUN_ENDS: usize = 1;
+const DROP_WINDOWS: usize = 6;
+/// Writes are called slower from here on.
+const DROP: f64 = 1.3;
+/// A run is flat if its windows scatter by less than this: no medium is that steady.
+const FLAT: f64 = 0.03;
+/// An I/O that takes so many times as long as the median is a stall, if it takes this long, too.
+const STALL: f64 = 30.0;
+const STALL_LEAST: Nanos = Nanos::from_millis(80);
+
+/// The measurements of one run.
+pub(super) struct Measured<'a> {
+    evidence: &'a Evidence,
+}
+
+impl<'a> Measured<'a> {
+    pub(super) fn new(evidence: &'a Evidence) -> Self {
+        Self { evidence }
+    }
+
+    fn ran(&self, name: &str) -> Option<&'a Segment> {
+        self.evidence.segments.iter().find(|segment| segment.workload.name == name)
+    }
+
+    /// Speeds of the places of one kind, with their numbers.
+    pub(super) fn places(&self, kind: &str) -> Vec<(usize, f64)> {
+        let of = |index: usize| Some((index, speed(self.ran(&format!("{kind} {}", index + 1))?)?));
+        (0..PLACES).filter_map(of).collect()
+    }
+
+    /// The slowest places of the map.
+    pub(super) fn slowest_places(&self, count: usize) -> Vec<usize> {
+        let mut places = self.places(PLACE);
+        places.sort_by(|one, other| one.1.total_cmp(&other.1));
+        places.into_iter().take(count).map(|(index, _)| index).collect()
+    }
+
+    fn rate(&self, name: &str) -> Option<Sign> {
+        self.ran(name).and_then(rate_of)
+    }
+
+    /// Everything.
+    pub(super) fn signs(&self) -> Signs {
+        let map: Vec<f64> = self.places(PLACE).into_iter().map(|(_, speed)| speed).collect();
+        let fresh: Vec<f64> = self.places(FRESH).into_iter().map(|(_, speed)| speed).collect();
+        let small = self.rate(SMALL_READS);
+        let over = |one: Option<Sign>, other: Option<Sign>| Some(one?.over(other?));
+        let deep = self.ran(DEEP_READS);
+        let drop = self.drop_of(WRITES);
+        Signs {
+            figures: self.figures(&map, &fresh),
+            access_ns: small.map(|rate| Sign::within(1e9, 0.0).over(rate)),
+            fresh_over_old: over(sign_of(&fresh), sign_of(&middle(&map))),
+            median_over_slowest: over(sign_of(&middle(&map)), sign_of(&slowest(&map))),
+            first_over_last: over(
+                sign_of(&map[..map.len().min(3)]),
+                sign_of(&map[map.len().saturating_sub(3)..]),
+            ),
+            again_over_first: self.again(),
+            wide_over_narrow: over(self.rate(NEAR_READS), small),
+            deep_over_single: over(self.rate(DEEP_READS), small),
+            paused_over_busy: self.paused(),
+            aligned_over_shifted: over(self.rate(SHIFTED_WRITES), self.rate(SMALL_WRITES)),
+            zeros_over_random: over(self.rate(ZEROS), self.rate(TRIMMED_WRITES)),
+            rested_over_tired: over(self.rate(RESTED_WRITES), self.end_of(WRITES)),
+            trimmed_over_rested: over(self.rate(TRIMMED_WRITES), self.rate(RESTED_WRITES)),
+            write_drop: drop.map(|(at, ratio)| self.whole_drop(at, ratio)),
+            written_evenly_bytes: self
+                .ran(WRITES)
+                .filter(|_| drop.is_none())
+                .map(|of| of.bytes(Op::Write) as f64),
+            read_scatter: self.scatter(),
+            stalled_share: self.stalled(),
+            cool_over_warm: over(self.rate(LOAD_RESTED), self.end_of(LOAD)),
+            flat_iops: deep.and_then(|deep| flat_end(deep)).map(|(iops, _)| iops),
+            burst_over_flat: deep.and_then(|deep| flat_end(deep)).map(|(_, ratio)| ratio),
+            others_over_own: None,
+            counted_over_read: self.counted(),
+            processor_share: None,
+            errors: self.evidence.segments.iter().map(Segment::errors).sum(),
+            wrong_sectors: 0,
+        }
+    }
+
+    fn figures(&self, map: &[f64], fresh: &[f64]) -> Vec<(Figure, Sign)> {
+        // Makers print what the outer tracks of a disk do, and flash is the same everywhere.
+        let first = if map.is_empty() { fresh } else { &map[..map.len().div_ceil(3)] };
+        let first = median(first).map(|value| Sign::within(value, LEAST));
+        [
+            (Figure::ReadInOrder, first),
+            (Figure::WriteInOrder, self.start_of(WRITES)),
+            (Figure::ReadAnywhere, self.rate(SMALL_READS)),
+            (Figure::WriteAnywhere, self.rate(SMALL_WRITES)),
+            (Figure::ReadAnywhereDeep, self.rate(DEEP_READS)),
+        ]
+        .into_iter()
+        .filter_map(|(figure, sign)| {
+            // Small I/Os are counted, long ones are measured in bytes.
+            let per = if matches!(figure, Figure::ReadInOrder | Figure::WriteInOrder) {
+                1.0
+            } else {
+                self.small_bytes()
+            };
+            sign.map(|sign| (figure, Sign::new(sign.value / per, sign.low / per, sign.high / per)))
+        })
+        .collect()
+    }
+
+    fn small_bytes(&self) -> f64 {
+        f64::from(self.evidence.geometry.block.max(4096))
+    }
+
+    fn again(&self) -> Option<Sign> {
+        let first = self.places(PLACE);
+        let ratios: Vec<f64> = self
+            .places(PLACE_AGAIN)
+            .into_iter()
+            .filter_map(|(index, again)| Some(again / first.iter().find(|(of, _)| *of == index)?.1))
+            .collect();
+        sign_of(&ratios)
+    }
+
+    /// Medians, as single long ones are stalls.
+    fn paused(&self) -> Option<Sign> {
+        let median_of = |name: &str| -> Option<f64> {
+            let samples = &self.ran(name)?.samples;
+            median(
+                &samples.iter().map(|sample| sample.done.since(sample.sent).0 as f64).collect::<Vec<f64>>(),
+            )
+        };
+        let (paused, busy) = (median_of(PAUSED_READS)?, median_of(SMALL_READS)?);
+        (paused > 0.0 && busy > 0.0).then(|| Sign::within(paused / busy, ALONE))
+    }
+
+    /// Where writes in order became slower for good, as bytes from their start, and by how much.
+    pub(super) fn drop_of(&self, name: &str) -> Option<(Sign, Sign)> {
+        let segment = self.ran(name)?;
+        let rates = rates_by_bytes(segment);
+        let last = knees(&rates).into_iter().rev().find(|knee| {
+            knee.at >= 1 && rates.len() - knee.at >= DROP_WINDOWS && knee.before / knee.after >= DROP
+        })?;
+        let ratio = last.before / last.after;
+        let width = segment.gigabytes.width as f64;
+        let [low, at, high] = [last.at_low, last.at, last.at_high].map(|index| index as f64 * width);
+        Some((
+            Sign::new(at, low.max(width / 2.0).min(at), high.max(at + width / 2.0)),
+            Sign::within(ratio, ALONE),
+        ))
+    }
+
+    fn whole_drop(&self, at_bytes: Sign, ratio: Sign) -> WriteDrop {
+        WriteDrop {
+            at_bytes,
+            ratio,
+            again_at_bytes: self.drop_of(RESTED_WRITES).map(|(at, _)| at),
+            at_half_rate: self.drop_of(SLOW_WRITES).map(|(at, _)| at.over(at_bytes)),
+        }
+    }
+
+    fn start_of(&self, name: &str) -> Option<Sign> {
+        let rates = rates_by_bytes(self.ran(name)?);
+        sign_of(&rates[..rates.len().min(rates.len().div_ceil(4))])
+    }
+
+    fn end_of(&self, name: &str) -> Option<Sign> {
+        let rates = rates_by_time(self.ran(name)?);
+        sign_of(&rates[rates.len() - rates.len().div_ceil(4)..])
+    }
+
+    fn scatter(&self) -> Option<Sign> {
+        let rates = rates_by_time(self.ran(LOAD)?);
+        let share = standard_deviation(&rates)? / mean(&rates)?;
+        (share > 0.0).then(|| Sign::within(share, 0.3))
+    }
+
+    /// Over the small I/Os and those in order, the share of the time that stood still.
+    fn stalled(&self) -> Option<Sign> {
+        let (mut stalled, mut all) = (0.0, 0.0);
+        for segment in self.evidence.segments.iter().filter(|segment| !segment.workload.is_rest()) {
+            let typical = segment.latencies().quantile(0.5).0 as f64;
+            let long = segment.slowest.iter().map(|sample| sample.done.since(sample.sent));
+            let long = long.filter(|span| *span >= STALL_LEAST && span.0 as f64 >= STALL * typical);
+            stalled += long.map(|span| span.0 as f64).sum::<f64>();
+            all += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
+        }
+        (all > 0.0 && stalled > 0.0).then(|| Sign::within((stalled / all).min(1.0), 0.3))
+    }
+
+    /// By the kernel's counters, which only real drives have.
+    fn counted(&self) -> Option<Sign> {
+        let reads = self.evidence.segments.iter().filter(|segment| !segment.workload.writes());
+        let pairs =
+            reads.filter_map(|segment| Some((segment.counted.as_ref()?.bytes_read, segment.bytes(Op::Read))));
+        let (counted, read) = pairs.fold((0, 0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        (counted > 0 && read > 0).then(|| Sign::within(counted as f64 / read as f64, LEAST))
+    }
+}
+
+/// Bytes a second; none of what moved nothing.
+pub(super) fn speed(segment: &Segment) -> Option<f64> {
+    Some(segment.bytes_per_s()).filter(|speed| speed.is_finite() && *speed > 0.0)
+}
+
+/// The speed with what its windows say of it.
+fn rate_of(segment: &Segment) -> Option<Sign> {
+    let value = speed(segment)?;
+    let windows = rates_by_time(segment);
+    let spread = sign_of(&windows).filter(|_| windows.len() > 3);
+    Some(match spread {
+        Some(spread) => {
+            Sign::new(value, value * spread.low / spread.value, value * spread.high / spread.value)
+        }
+        None => Sign::within(value, LEAST),
+    })
+}
+
+/// A few values that should be the same: their geometric mean, and how far that can be off.
+fn sign_of(values: &[f64]) -> Option<Sign> {
+    let logarithms: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
+    let centre = mean(&logarithms)?;
+    let half = match mean_interval(&logarithms, CONFIDENCE) {
+        Some(interval) => ((interval.high - interval.low) / 2.0).max(LEAST),
+        None => ALONE,
+    };
+    Some(Sign::new(centre.exp(), (centre - half).exp(), (centre + half).exp()))
+}
+
+/// The middle half, by value.
+fn middle(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    sorted[quarter..sorted.len() - quarter].to_vec()
+}
+
+fn slowest(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.truncate(values.len() / SLOW_PART);
+    sorted
+}
+
+/// The end of a run that began faster and ended flat: its I/Os a second, and how much faster it began.
+fn flat_end(segment: &Segment) -> Option<(Sign, Sign)> {
+    let rates = rates_by_time(segment);
+    let half = rates.len() / 2;
+    if half < 2 * RUN_ENDS {
+        return None;
+    }
+    let (first, end) = (&rates[..RUN_ENDS], &rates[half..]);
+    let level = mean(end)?;
+    let scatter = standard_deviation(end)? / level;
+    let block = f64::from(segment.workload.length_max());
+    (scatter <= FLAT).then(|| {
+        let ratio = mean(first).expect("there are first windows") / level;
+        (Sign::within(level / block, FLAT), Sign::within(ratio, FLAT))
+    })
+}
+
+/// Bytes a second along bytes, window by window.
+pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
+    let mut from = segment.began;
+    let mut rates = Vec::new();
+    for cell in &segment.gigabytes.cells {
+        let span = cell.last.since(from).0 as f64;
+        if cell.bytes > 0 && span > 0.0 {
+            rates.push(cell.bytes as f64 / span * 1e9);
+        }
+        from = from.max(cell.last);
+    }
+    rates
+}
+
+/// Bytes a second along time, whole windows only.
+fn rates_by_time(segment: &Segment) -> Vec<f64> {
+    let width = segment.seconds.width;
+    let whole = (segment.elapsed().0 / width.max(1)) as usize;
+    segment.seconds.cells.iter().take(whole).map(|cell| cell.bytes as f64 / width as f64 * 1e9).collect()
+}

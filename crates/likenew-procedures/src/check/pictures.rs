@@ -1,0 +1,58 @@
+//! The pictures of a check: how it reads over its addresses, and how it writes on and on.
+
+use likenew_core::procedure::Evidence;
+use likenew_core::verdict::{Findings, Line, Series, Shape};
+
+use super::course::{PLACE, PLACE_AGAIN, PLACES, RESTED_WRITES, TRIMMED_WRITES, WRITES};
+use super::measured::{Measured, rates_by_bytes};
+use crate::series::{axis, speed};
+
+/// Draws what was measured.
+pub(super) fn draw(measured: &Measured<'_>, evidence: &Evidence, findings: &mut Findings) {
+    let capacity = evidence.geometry.capacity as f64;
+    let lines: Vec<Line> = [(PLACE, "first read"), (PLACE_AGAIN, "read again")]
+        .into_iter()
+        .filter_map(|(kind, name)| {
+            let places = measured.places(kind);
+            let at = |index: usize| index as f64 / (PLACES - 1) as f64 * capacity;
+            let points: Vec<[f64; 2]> = places.into_iter().map(|(index, speed)| [at(index), speed]).collect();
+            (!points.is_empty()).then(|| Line { name: name.to_owned(), points, band: Vec::new() })
+        })
+        .collect();
+    insert(findings, "reads", "Reads over the addresses", Shape::Scatter, axis("address", "bytes"), lines);
+    let lines: Vec<Line> = [WRITES, RESTED_WRITES, TRIMMED_WRITES]
+        .into_iter()
+        .filter_map(|name| {
+            let segment = evidence.segments.iter().find(|segment| segment.workload.name == name)?;
+            let width = segment.gigabytes.width as f64;
+            let rates = rates_by_bytes(segment);
+            let points: Vec<[f64; 2]> =
+                rates.iter().enumerate().map(|(index, rate)| [(index as f64 + 1.0) * width, *rate]).collect();
+            (!points.is_empty()).then(|| Line { name: name.to_owned(), points, band: Vec::new() })
+        })
+        .collect();
+    insert(findings, "writes", "Writes in order", Shape::Line, axis("written", "bytes"), lines);
+}
+
+fn insert(
+    findings: &mut Findings,
+    name: &str,
+    title: &str,
+    shape: Shape,
+    x: likenew_core::verdict::Axis,
+    lines: Vec<Line>,
+) {
+    if !lines.is_empty() {
+        let series = Series {
+            title: title.to_owned(),
+            shape,
+            x,
+            y: speed(),
+            lines,
+            marks: Vec::new(),
+            categories: Vec::new(),
+            rows: String::new(),
+        };
+        findings.series.insert(name.to_owned(), series);
+    }
+}

@@ -1,0 +1,257 @@
+//! The diagnosis in words and tables.
+
+use likenew_core::verdict::{Findings, Standing, Verdict};
+use likenew_diagnosis::{
+    Case, Cure, Diagnosis, Figure, Found, Kind, Open, Overall, Reference, Risk, Sign, Symptom,
+};
+use serde::Serialize;
+
+use super::check_options::FigureName;
+use crate::rows::row;
+
+/// Ways to decide that are named, and clues.
+const MISSING_MAX: usize = 2;
+const CLUES_MAX: usize = 4;
+
+/// The answer in one sentence first, then each cause with its evidence, then what is left open.
+pub(super) fn verdicts(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Option<&str>) -> Vec<Verdict> {
+    let mut verdicts = vec![overall(case, diagnosis, not_written)];
+    verdicts.extend(diagnosis.found.iter().skip(1).map(|found| cause(case, found)));
+    verdicts.extend(diagnosis.open.iter().map(|open| undecided(case, open)));
+    verdicts.extend(diagnosis.latent.iter().map(latent));
+    verdicts
+}
+
+fn overall(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Option<&str>) -> Verdict {
+    let verdict = match (diagnosis.found.first(), diagnosis.overall) {
+        (Some(found), _) => cause(case, found),
+        (None, Overall::Undecided) => {
+            let open = diagnosis.open.first().expect("what is undecided is open");
+            let claim = format!("{}, and why is not decided.", capital(&slow(case, &[open.symptom])));
+            Verdict::new(claim, Standing::Undecided)
+        }
+        (None, Overall::AsNew) => {
+            let compared =
+                Figure::ALL.into_iter().filter_map(|figure| case.shortfall(figure).map(|of| (figure, of)));
+            compared.fold(
+                Verdict::new("It is as fast as it should be.", Standing::Holds),
+                |verdict, (figure, of)| verdict.because(compared_words(case, figure, of)),
+            )
+        }
+        (None, _) => {
+            let verdict = Verdict::new("Nothing about it looks slow.", Standing::Holds)
+                .caveat("There was nothing to hold its figures against: give --advertised read=550MB/s,write=520MB/s, or check it again later.");
+            figures(case).into_iter().fold(verdict, Verdict::because)
+        }
+    };
+    let verdict = match not_written {
+        Some(why) => {
+            verdict.caveat(format!("Nothing was written, so that nothing is said of writes: {why}."))
+        }
+        None => verdict,
+    };
+    match case.virtual_by() {
+        Some(by) => {
+            verdict.caveat(format!("It is a virtual disk ({by}): the medium behind it can not be judged."))
+        }
+        None => verdict,
+    }
+}
+
+fn figures(case: &Case<'_>) -> Vec<String> {
+    case.signs
+        .figures
+        .iter()
+        .map(|(figure, sign)| format!("{}: {}", figure.words(), figure.said(sign.value)))
+        .collect()
+}
+
+fn compared_words(case: &Case<'_>, figure: Figure, (share, reference): (Sign, Reference)) -> String {
+    let measured = case.signs.figure(figure).map_or(f64::NAN, |sign| sign.value);
+    format!(
+        "{}: {}, {:.0} % of {} ({})",
+        figure.words(),
+        figure.said(measured),
+        share.value * 100.0,
+        reference.origin.words(),
+        figure.said(reference.value)
+    )
+}
+
+/// What is slow, by the figure that fell farthest where there is one.
+fn slow(case: &Case<'_>, symptoms: &[Symptom]) -> String {
+    let below = symptoms.iter().filter_map(|symptom| match symptom {
+        Symptom::Below(figure) => case.shortfall(*figure).map(|of| (*figure, of)),
+        _ => None,
+    });
+    match below.min_by(|one, other| one.1.0.value.total_cmp(&other.1.0.value)) {
+        Some((figure, (share, reference))) => {
+            let percent = (share.value * 100.0).round();
+            format!("{} are at {percent:.0} % of {}", figure.words(), reference.origin.words())
+        }
+        None => symptoms.first().map_or_else(|| "it is slow".to_owned(), |symptom| symptom.words()),
+    }
+}
+
+fn cause(case: &Case<'_>, found: &Found) -> Verdict {
+    let cure = found.cures.first().map_or_else(String::new, |cure| format!(" Cure: {}.", cure.what));
+    let claim = format!("{}, because {}.{cure}", capital(&slow(case, &found.explains)), found.card.because);
+    let mut verdict = Verdict::new(claim, Standing::Holds);
+    if found.card.kind == Kind::ByDesign {
+        verdict = verdict.because("it was so on its first day: this is no fall");
+    } else {
+        verdict = verdict.problem();
+    }
+    verdict = verdict.because(format!("{:.0} % sure", found.chance * 100.0));
+    verdict = found
+        .because
+        .iter()
+        .take(CLUES_MAX)
+        .fold(verdict, |verdict, clue| verdict.because(clue.sentence.clone()));
+    verdict =
+        found.explains.iter().skip(1).fold(verdict, |verdict, symptom| {
+            verdict.because(format!("it explains that {}", symptom.words()))
+        });
+    verdict =
+        found.against.iter().take(MISSING_MAX).fold(verdict, |verdict, clue| {
+            verdict.caveat(format!("Against it speaks that {}.", clue.sentence))
+        });
+    found
+        .missing
+        .iter()
+        .take(MISSING_MAX)
+        .fold(verdict, |verdict, missing| verdict.caveat(format!("What could change this: {}.", missing.how)))
+}
+
+fn undecided(case: &Case<'_>, open: &Open) -> Verdict {
+    let verdict = Verdict::new(format!("Why {} is known.", slow(case, &[open.symptom])), Standing::Undecided);
+    let verdict = open.rivals.iter().fold(verdict, |verdict, (card, chance)| {
+        verdict.because(format!("with {:.0} % it is that {}", chance * 100.0, card.because))
+    });
+    let verdict = if open.rivals.is_empty() {
+        verdict.because("no cause that is known here looks like this")
+    } else {
+        verdict
+    };
+    open.missing
+        .iter()
+        .fold(verdict, |verdict, missing| verdict.caveat(format!("What would decide it: {}.", missing.how)))
+}
+
+fn latent(found: &Found) -> Verdict {
+    let cure = found.cures.first().map_or_else(String::new, |cure| format!(" Cure: {}.", cure.what));
+    let verdict =
+        Verdict::new(format!("It costs nothing yet that {}.{cure}", found.card.because), Standing::Holds)
+            .problem();
+    found.because.iter().fold(verdict, |verdict, clue| verdict.because(clue.sentence.clone()))
+}
+
+fn capital(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[derive(Serialize)]
+struct CauseRow {
+    cause: &'static str,
+    chance_percent: f64,
+    kind: &'static str,
+    explains: String,
+}
+
+#[derive(Serialize)]
+struct FigureRow {
+    figure: FigureName,
+    measured_per_s: f64,
+    low_per_s: f64,
+    high_per_s: f64,
+    reference_per_s: Option<f64>,
+    reference: Option<&'static str>,
+    percent: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct CureRow {
+    cause: &'static str,
+    what: String,
+    command: Option<String>,
+    risk: &'static str,
+    cost: &'static str,
+    check: &'static str,
+}
+
+#[derive(Serialize)]
+struct ClueRow {
+    cause: &'static str,
+    sentence: String,
+    bits: f64,
+}
+
+/// The same as tables.
+pub(super) fn tables(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Findings) {
+    let named = || diagnosis.found.iter().chain(&diagnosis.latent);
+    let causes = named().map(|found| row(cause_row(found))).collect::<Vec<_>>();
+    let figures = case
+        .signs
+        .figures
+        .iter()
+        .map(|(figure, sign)| row(figure_row(case, *figure, *sign)))
+        .collect::<Vec<_>>();
+    let cures = named()
+        .flat_map(|found| found.cures.iter().map(|cure| row(cure_row(found, cure))))
+        .collect::<Vec<_>>();
+    let clues = named()
+        .flat_map(|found| {
+            let all = found.because.iter().chain(&found.against);
+            all.map(|clue| {
+                row(ClueRow { cause: found.card.name, sentence: clue.sentence.clone(), bits: clue.bits })
+            })
+        })
+        .collect::<Vec<_>>();
+    for (name, rows) in [("causes", causes), ("figures", figures), ("cures", cures), ("clues", clues)] {
+        if !rows.is_empty() {
+            findings.tables.insert(name.to_owned(), rows);
+        }
+    }
+}
+
+fn cause_row(found: &Found) -> CauseRow {
+    CauseRow {
+        cause: found.card.name,
+        chance_percent: found.chance * 100.0,
+        kind: match found.card.kind {
+            Kind::Drive => "the drive",
+            Kind::ByDesign => "by design",
+            Kind::NotTheDrive => "not the drive",
+        },
+        explains: found.explains.iter().map(|symptom| symptom.words()).collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn figure_row(case: &Case<'_>, figure: Figure, sign: Sign) -> FigureRow {
+    let reference = case.shortfall(figure);
+    FigureRow {
+        figure: FigureName::of(figure),
+        measured_per_s: sign.value,
+        low_per_s: sign.low,
+        high_per_s: sign.high,
+        reference_per_s: reference.map(|(_, of)| of.value),
+        reference: reference.map(|(_, of)| of.origin.words()),
+        percent: reference.map(|(share, _)| share.value * 100.0),
+    }
+}
+
+fn cure_row(found: &Found, cure: &Cure) -> CureRow {
+    CureRow {
+        cause: found.card.name,
+        what: cure.what.clone(),
+        command: cure.command.clone(),
+        risk: match cure.risk {
+            Risk::None => "none",
+            Risk::Low => "low",
+            Risk::Data => "data can be lost",
+        },
+        cost: cure.cost,
+        check: cure.check,
+    }
+}

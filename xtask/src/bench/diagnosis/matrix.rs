@@ -1,0 +1,93 @@
+//! What was at work against what was said.
+
+use std::collections::BTreeMap;
+
+use super::case::{Answer, Case};
+
+/// Goals, in percent, and what the smaller set in the tests reaches at least.
+const RIGHT: f64 = 95.0;
+const SICK: f64 = 1.0;
+#[cfg(test)]
+pub(super) const RIGHT_REACHED: f64 = 50.0;
+
+/// Counts over cases.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Score {
+    sick: usize,
+    right: usize,
+    undecided: usize,
+    healthy: usize,
+    pub(super) healthy_called_sick: usize,
+    lines: Vec<String>,
+}
+
+impl Score {
+    pub(super) fn of(cases: &[Case], answers: &[Answer]) -> Self {
+        let mut score = Self::default();
+        for (case, answer) in cases.iter().zip(answers) {
+            let top = answer.found.first().map(String::as_str);
+            if case.truth.is_empty() {
+                score.healthy += 1;
+                score.healthy_called_sick += usize::from(top.is_some());
+                if let Some(top) = top {
+                    score.lines.push(format!("{} seed {}: healthy, called {top}", case.target, case.seed));
+                }
+                continue;
+            }
+            score.sick += 1;
+            match top {
+                Some(top) if case.truth.contains(&top) => score.right += 1,
+                Some(top) => {
+                    score.lines.push(format!("{} seed {}: {} called {top}", case.target, case.seed, case.truth.join("+")));
+                }
+                None => {
+                    score.undecided += 1;
+                    let how = if answer.is_undecided { "undecided" } else { "not noticed" };
+                    score.lines.push(format!("{} seed {}: {} {how}", case.target, case.seed, case.truth.join("+")));
+                }
+            }
+        }
+        score
+    }
+
+    pub(super) fn right_percent(&self) -> f64 {
+        100.0 * self.right as f64 / (self.sick.max(1)) as f64
+    }
+
+    /// In words.
+    pub(super) fn text(&self) -> String {
+        let wrong = self.sick - self.right - self.undecided;
+        let sick = 100.0 * self.healthy_called_sick as f64 / (self.healthy.max(1)) as f64;
+        let mark = |is_met: bool| if is_met { "" } else { "  MISSED" };
+        format!(
+            "{}\n{} sick: top cause right {} = {:.1} % [{RIGHT}]{}, undecided or not noticed {}, wrong {wrong}\n{} healthy: called sick {} = {sick:.1} % [{SICK}]{}\n",
+            self.lines.join("\n"),
+            self.sick,
+            self.right,
+            self.right_percent(),
+            mark(self.right_percent() >= RIGHT),
+            self.undecided,
+            self.healthy,
+            self.healthy_called_sick,
+            mark(sick <= SICK),
+        )
+    }
+}
+
+/// Rows are what was at work, columns what was said first; then the score, with every case that is not right.
+pub(super) fn report(cases: &[Case], answers: &[Answer]) -> String {
+    let mut matrix: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for (case, answer) in cases.iter().zip(answers) {
+        let said = answer.found.first().cloned().unwrap_or_else(|| {
+            if answer.is_undecided { "undecided".to_owned() } else { "nothing".to_owned() }
+        });
+        let truth = if case.truth.is_empty() { "healthy".to_owned() } else { case.truth.join("+") };
+        *matrix.entry(truth).or_default().entry(said).or_default() += 1;
+    }
+    let mut text = String::new();
+    for (truth, said) in &matrix {
+        let said: Vec<String> = said.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        text += &format!("{truth:40} {}\n", said.join(", "));
+    }
+    text + "\n" + &Score::of(cases, answers).text()
+}
