@@ -83,8 +83,9 @@ impl FigureName {
 }
 
 impl CheckOptions {
-    /// Bytes written at most where nothing else is said, and what a thorough check may write.
+    /// Bytes written at most where nothing else is said.
     pub const BYTES: u64 = 2 << 30;
+    /// The same of a thorough check.
     pub const BYTES_THOROUGH: u64 = 64 << 30;
     /// So much of what may be written is the area that is written in order; the rest is for writing parts of it again.
     pub const PARTS: u64 = 4;
