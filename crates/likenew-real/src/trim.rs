@@ -103,7 +103,7 @@ pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
     let device = device.map(|stat| BlockDevice::numbered(DeviceNumber::of(stat.st_rdev)));
     let ground = if device.is_none() { Ground::of(&fd) } else { None };
     match (look, device, ground) {
-        (Look::Facts, ..) => return crate::facts::look_at(fd, None),
+        (Look::Facts, ..) => crate::facts::look_at(fd, None),
         (Look::TrimPath, Some(Some(device)), _) => Seen::TrimPath(device_path(&device)),
         (Look::TrimPath, None, Some(ground)) => Seen::TrimPath(mount_path(&ground)),
         (Look::TrimClaims, Some(Some(device)), _) => disk_claims(&stack(&device)),

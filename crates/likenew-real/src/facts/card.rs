@@ -31,7 +31,7 @@ fn queues(subject: &Subject<'_>) -> Fact<bool> {
     })
 }
 
-/// `timing spec:	9 (mmc HS200)` of the host's debugfs, which only root sees.
+/// `timing spec:\t9 (mmc HS200)` of the host's debugfs, which only root sees.
 fn timing(subject: &Subject<'_>) -> Fact<String> {
     let host = subject.ancestors().find_map(|folder| {
         let name = folder.rsplit('/').next()?.to_owned();

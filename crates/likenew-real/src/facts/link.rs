@@ -221,7 +221,7 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
     let version = roots.number::<f64>(&format!("{folder}/version"));
     let best = if is_drive {
         let why = "it says version 2.1, as drives of USB 3 do where they are connected as USB 2";
-        version.and_then(why, |version| speed.get().filter(|_| version < 2.05 || version >= 3.0))
+        version.and_then(why, |version| speed.get().filter(|_| !(2.05..3.0).contains(&version)))
     } else {
         speed.clone()
     };

@@ -21,12 +21,12 @@ pub(crate) fn health(subject: &Subject<'_>) -> Health {
     let byte = |at: usize| log.clone().and_then(SHORT, |log| little(&log, at, 1));
     let limit = |at: usize| {
         let kelvin = controller.clone().and_then(SHORT, |answer| little(&answer, at, 2));
-        kelvin.and_then("it names none", |kelvin| (kelvin > 0).then(|| kelvin as f64 - KELVIN))
+        kelvin.and_then("it names none", |kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN))
     };
     let flags = byte(0);
     let kelvin = log.clone().and_then(SHORT, |log| little(&log, 1, 2));
     let temperature =
-        kelvin.and_then("it measures none", |kelvin| (kelvin > 0).then(|| kelvin as f64 - KELVIN));
+        kelvin.and_then("it measures none", |kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN));
     Health {
         // Bit 1 is heat, which passes.
         failing: flags.clone().map(|flags| flags & 0b11_1101 != 0),
