@@ -59,7 +59,7 @@ impl Factsheet<'_> {
             (false, None) => writeln!(f, "{section} · {subject}")?,
             (false, Some(what)) => writeln!(f, "{section} · {subject} · {what}")?,
         }
-        let is_zero = |row: &FactRow| row.section == "counts" && row.value == Value::from(0);
+        let is_zero = |row: &FactRow| row.section == "counts" && row.value == 0;
         for row in group.iter().filter(|row| !is_zero(row)) {
             self.row(f, row)?;
         }

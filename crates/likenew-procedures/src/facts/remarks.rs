@@ -104,8 +104,9 @@ fn of_layer(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
 fn of_link(drive: &Drive, all: &mut Vec<Remark>) {
     let (link, name) = (&drive.link, &drive.name);
     if let (Some(now), Some(possible)) = (link.ceiling_bytes_per_s.get(), link.possible_bytes_per_s.get())
-        && (now as f64) < LINK_PART * possible as f64 {
-            all.push(remark(
+        && (now as f64) < LINK_PART * possible as f64
+    {
+        all.push(remark(
                 name,
                 format!(
                     "Its link carries {} at most now, and all of its parts could carry {}; a link that saves power may do so while nothing \
@@ -114,7 +115,7 @@ fn of_link(drive: &Drive, all: &mut Vec<Remark>) {
                     rate(possible as f64)
                 ),
             ));
-        }
+    }
     if let [own, above @ ..] = &link.hops[..] {
         let slowest = above
             .iter()
@@ -154,9 +155,10 @@ fn of_health(drive: &Drive, all: &mut Vec<Remark>) {
         all.push(remark(name, format!("It warns that {warning}.")));
     }
     if let (Some(now), Some(limit)) = (health.temperature_c.get(), health.temperature_warning_c.get())
-        && now >= limit {
-            all.push(remark(name, format!("It has {now:.0} °C, and warns from {limit:.0} °C on.")));
-        }
+        && now >= limit
+    {
+        all.push(remark(name, format!("It has {now:.0} °C, and warns from {limit:.0} °C on.")));
+    }
     if health.throttling.get() == Some(true) {
         all.push(remark(name, "It is slowing itself down against heat now."));
     }

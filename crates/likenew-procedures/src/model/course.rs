@@ -43,6 +43,8 @@ const DISAGREEMENT_LEAST: f64 = 0.05;
 const WORSE: f64 = 4.0;
 /// A form rests on a point that it predicts worse than this without it, as a natural logarithm.
 const RESTS_ON: f64 = 0.25;
+/// Nor if it is off by no more than so many times what is known of the point.
+const SCATTERS: f64 = 3.0;
 /// A point that is known less well than this is visited again, so many times at most.
 const SCATTER_LEAST: f64 = 0.05;
 const VISITS: usize = 2;
@@ -306,7 +308,8 @@ impl<'a> Course<'a> {
             let left_out = others.remove(index);
             let fit = form.fit(&others, self.grain())?;
             let off = (fit.ns(&left_out.point) / left_out.ns).ln().abs();
-            (off > RESTS_ON).then_some(fit)
+            // What scatters by as much is nothing to rest on.
+            (off > RESTS_ON.max(SCATTERS * left_out.deviation)).then_some(fit)
         };
         (0..observations.len()).filter_map(without).collect()
     }

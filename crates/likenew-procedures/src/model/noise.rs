@@ -5,7 +5,7 @@ use likenew_core::sample::Sample;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::stalls::{Rule, Wait, stalls};
-use likenew_stats::summary::{maximum, median};
+use likenew_stats::summary::{maximum, median, quantile};
 
 use super::account::percent;
 use super::course::Course;
@@ -13,6 +13,8 @@ use super::point::VisitName;
 
 /// Visits at different moments that differ by more than this make wide intervals.
 const DIFFER: f64 = 0.1;
+/// Where a quarter of the points differ by more than this, the others were only met at better moments.
+const QUARTER_DIFFERS: f64 = 0.3;
 /// Fewer points say little of all.
 const POINTS_MIN: usize = 4;
 
@@ -24,7 +26,8 @@ pub(super) fn verdict(course: &Course<'_>, evidence: &Evidence) -> Option<Verdic
     if spreads.len() < POINTS_MIN {
         return None;
     }
-    let standing = if typical <= DIFFER { Standing::Holds } else { Standing::Fails };
+    let is_same = typical <= DIFFER && quantile(&spreads, 0.75)? <= QUARTER_DIFFERS;
+    let standing = if is_same { Standing::Holds } else { Standing::Fails };
     let mut verdict = Verdict::new("It is the same from moment to moment.", standing).because(format!(
         "{} points were visited at different moments, which differ by {} typically and by {} at worst",
         spreads.len(),

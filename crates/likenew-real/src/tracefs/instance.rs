@@ -1,7 +1,8 @@
 //! An instance of the kernel's tracing of our own, so that nobody else's tracing is touched; removed on every way out.
 //!
 //! A process that is killed leaves its instance behind. Each holds a lock on its own, which the system releases when the
-//! process ends, however it ends: so the next one knows which are left over, and removes them.
+//! process ends, however it ends: so the next one knows which are left over, and removes them. Only one at a time makes or clears
+//! away, for an instance has no lock yet in the moment after it was made.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -49,6 +50,8 @@ impl Instance {
     /// # Errors
     /// No rights, no tracefs, or the system refuses.
     pub(crate) fn create(root: TracefsRoot) -> Result<Self, Fault> {
+        let _turn =
+            turn(&root).map_err(|error| in_tracefs("wait for others that make tracing instances", error))?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path = root.instances().join(format!("{PREFIX}{}-{number}", std::process::id()));
         let make = || {
@@ -108,6 +111,7 @@ impl Instance {
 
     /// Names of instances that killed recorders have left; they are removed.
     pub(crate) fn remove_leftovers(root: &TracefsRoot) -> Vec<String> {
+        let Ok(_turn) = turn(root) else { return Vec::new() };
         let entries = fs::read_dir(root.instances()).into_iter().flatten().flatten();
         let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
         ours.filter(|entry| is_leftover(&entry.path()) && remove(&entry.path()).is_ok())
@@ -160,6 +164,13 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// Waits until nobody else makes an instance or clears away. The turn ends when the descriptor is dropped.
+fn turn(root: &TracefsRoot) -> io::Result<File> {
+    let instances = File::open(root.instances())?;
+    flock(&instances, FlockOperation::LockExclusive)?;
+    Ok(instances)
 }
 
 fn is_leftover(path: &Path) -> bool {

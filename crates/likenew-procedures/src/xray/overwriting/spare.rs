@@ -10,7 +10,7 @@ use super::super::property::{Key, Property, State};
 use super::super::scene::{Scene, own_name};
 use super::super::writing::Course;
 use super::knee::Knee;
-use super::{ORDER, SCATTER, WINDOWS};
+use super::{IN_PLACE, SCATTER, WINDOWS};
 use crate::series::axis;
 
 /// Fewer windows say nothing of what writing without a cache costs.
@@ -135,10 +135,11 @@ fn beyond(after: f64, costs: &[f64]) -> f64 {
     if native.len() < NATIVE_LEAST { after } else { median(&native).map_or(after, |usual| usual.max(after)) }
 }
 
-/// Bytes that a cache has taken of what was overwritten in order since the last rest: as long as it was cheaper than after the
+/// Bytes that a cache has taken of what was overwritten in order before anything was scattered: as long as it was cheaper than after the
 /// cache. They do not lie in the blocks that their overwriting has freed.
 fn in_order(scene: &Scene<'_>, cache: &fill::Cache) -> f64 {
-    let chunks = scene.own.iter().filter(|segment| own_name(segment).starts_with(ORDER));
+    let before = scene.own.iter().take_while(|segment| !own_name(segment).starts_with(SCATTER));
+    let chunks = before.filter(|segment| own_name(segment).starts_with(IN_PLACE));
     let chunks = chunks.map(|segment| (segment.bytes(Op::Write) as f64, segment.elapsed().0 as f64));
     let cheap = chunks.take_while(|(bytes, ns)| *ns < NATIVE * bytes * cache.after);
     cheap.map(|(bytes, ns)| bytes * cached_share(ns / bytes, cache.after, cache)).sum()
