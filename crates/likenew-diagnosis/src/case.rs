@@ -1,12 +1,12 @@
 //! What a diagnosis is made from.
 
-use likenew_core::facts::{Drive, DriveSince, Facts};
+use likenew_core::facts::{Drive, DriveKind, DriveSince, Facts};
 
-use super::{Figure, Reference, Sign, Signs};
+use super::{Figure, Reference, Shape, Sign, Signs};
 
 /// A random read that takes longer than this waits for an arm: the fastest disks turn 15000 times a minute, half a turn of which takes 2 ms
 /// (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency), and no flash that works takes a millisecond.
-const ARM_NS: f64 = 2.5e6;
+pub const ARM_NS: f64 = 2.5e6;
 
 /// Measurements, facts and references of one target.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub struct Case<'a> {
     pub since: Option<&'a DriveSince>,
     /// What figures are held against.
     pub references: &'a [Reference],
+    /// What its shapes are like where it is as it should be, by its twin or its first run; empty where nobody knows.
+    pub usual: &'a [(Shape, f64)],
 }
 
 impl<'a> Case<'a> {
@@ -38,6 +40,22 @@ impl<'a> Case<'a> {
         Some((measured.over(Sign::within(best.value, 0.0)), *best))
     }
 
+    /// A shape over what is usual for such a drive: above 1 it is worse. A share, which may be 0 where all is well, is what it is beyond the usual.
+    pub fn beyond_usual(&self, shape: Shape) -> Option<Sign> {
+        let sign = shape.of(self.signs)?;
+        let usual = self.usual.iter().find(|(of, _)| *of == shape).map_or(shape.least(), |(_, value)| *value);
+        if shape.least() > 0.0 {
+            return Some(sign.over(Sign::within(usual.max(shape.least()), 0.0)));
+        }
+        let beyond = sign.value - usual;
+        (beyond > 0.0).then(|| sign.times(beyond / sign.value))
+    }
+
+    /// Whether a figure is below its reference, with the share that it reaches; unknown without one.
+    pub fn is_below(&self, figure: Figure) -> Option<Sign> {
+        self.shortfall(figure).map(|(share, _)| share)
+    }
+
     /// Whether it is a hard disk, by its access time first, as facts of virtual drives say what their host likes.
     pub fn is_disk(&self) -> bool {
         match self.signs.access_ns {
@@ -47,6 +65,13 @@ impl<'a> Case<'a> {
                 .and_then(|drive| drive.identity.rotation_rpm.get())
                 .is_some_and(|turns| turns > 0),
         }
+    }
+
+    /// Whether it hangs on USB, be it by what kind of drive it is or by its link.
+    pub fn is_usb(&self) -> Option<bool> {
+        let drive = self.drive()?;
+        let bus = drive.link.bus.value().map(|bus| bus.contains("USB"));
+        if drive.kind == DriveKind::Usb { Some(true) } else { bus }
     }
 
     /// Who shows the drive, if a hypervisor or a cloud does.

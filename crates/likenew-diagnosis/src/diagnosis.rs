@@ -63,10 +63,12 @@ pub struct Open {
 pub struct Diagnosis {
     /// In one word.
     pub overall: Overall,
-    /// Causes at work, the surest first.
+    /// Causes at work: what can be mended before what is made so, then the surest first.
     pub found: Vec<Found>,
     /// Causes that are there and cost no speed yet.
     pub latent: Vec<Found>,
+    /// How it is made, where nothing that was measured is due to that.
+    pub design: Vec<Found>,
     /// What is not explained.
     pub open: Vec<Open>,
 }
@@ -112,13 +114,15 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let sure = all.iter().filter(|one| one.scales.chance() >= SURE);
     let (mut found, latent): (Vec<Found>, Vec<Found>) =
         sure.map(|one| one.found(case, explained_by(one))).partition(|one| !one.explains.is_empty());
-    // The surest of those that explain most.
-    found.sort_by(|one, other| other.chance.total_cmp(&one.chance));
-    let latent = latent.into_iter().filter(|one| one.card.kind != Kind::ByDesign).collect();
+    found.sort_by(|one, other| {
+        let is_made_so = |found: &Found| found.card.kind == Kind::ByDesign;
+        is_made_so(one).cmp(&is_made_so(other)).then(other.chance.total_cmp(&one.chance))
+    });
+    let (design, latent) = latent.into_iter().partition(|one| one.card.kind == Kind::ByDesign);
     let is_open = |symptom: &&Symptom| found.iter().all(|one| !one.explains.contains(symptom));
     let open: Vec<Open> =
         symptoms.iter().filter(is_open).map(|symptom| unexplained(&all, *symptom)).collect();
-    Diagnosis { overall: overall(case, &found, &open), found, latent, open }
+    Diagnosis { overall: overall(case, &found, &open), found, latent, design, open }
 }
 
 /// What can explain a symptom, with the probability of each that it is the one, the most probable first.

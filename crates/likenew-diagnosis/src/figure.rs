@@ -10,6 +10,8 @@ pub enum Figure {
     ReadInOrder,
     /// Bytes a second of writes in order, before anything in the drive is exhausted.
     WriteInOrder,
+    /// Bytes a second of writes in order at the end of as many as were asked for.
+    WriteOnAndOn,
     /// Reads of 4 KiB anywhere in a second, one at a time.
     ReadAnywhere,
     /// Writes of 4 KiB anywhere in a second, one at a time.
@@ -20,9 +22,10 @@ pub enum Figure {
 
 impl Figure {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::ReadInOrder,
         Self::WriteInOrder,
+        Self::WriteOnAndOn,
         Self::ReadAnywhere,
         Self::WriteAnywhere,
         Self::ReadAnywhereDeep,
@@ -32,7 +35,7 @@ impl Figure {
     pub fn op(self) -> Op {
         match self {
             Self::ReadInOrder | Self::ReadAnywhere | Self::ReadAnywhereDeep => Op::Read,
-            Self::WriteInOrder | Self::WriteAnywhere => Op::Write,
+            Self::WriteInOrder | Self::WriteOnAndOn | Self::WriteAnywhere => Op::Write,
         }
     }
 
@@ -41,6 +44,7 @@ impl Figure {
         match self {
             Self::ReadInOrder => "reads in order",
             Self::WriteInOrder => "writes in order",
+            Self::WriteOnAndOn => "writes in order that go on and on",
             Self::ReadAnywhere => "small reads one at a time",
             Self::WriteAnywhere => "small writes one at a time",
             Self::ReadAnywhereDeep => "small reads 32 at a time",
@@ -50,7 +54,7 @@ impl Figure {
     /// A value of it as people write it.
     pub fn said(self, value: f64) -> String {
         match self {
-            Self::ReadInOrder | Self::WriteInOrder => rate(value),
+            Self::ReadInOrder | Self::WriteInOrder | Self::WriteOnAndOn => rate(value),
             Self::ReadAnywhere | Self::WriteAnywhere => format!("{} each", Nanos::from_secs_f64(1.0 / value)),
             Self::ReadAnywhereDeep => format!("{} a second", three_digits(value)),
         }

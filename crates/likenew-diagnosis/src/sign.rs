@@ -48,6 +48,15 @@ impl Sign {
         Self::new(value, value * (-half).exp(), value * half.exp())
     }
 
+    /// The same in another unit.
+    ///
+    /// # Panics
+    /// When the factor is not above 0.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self::new(self.value * factor, self.low * factor, self.high * factor)
+    }
+
     /// The probability that the truth is above a threshold, its logarithm being normal.
     pub fn chance_above(self, threshold: f64) -> f64 {
         let distance = (self.value / threshold).ln() / self.deviation();

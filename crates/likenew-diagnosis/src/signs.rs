@@ -11,6 +11,8 @@ pub struct Signs {
     pub access_ns: Option<Sign>,
     /// How many times as fast what was just written is read as what was there before.
     pub fresh_over_old: Option<Sign>,
+    /// The same of small reads one at a time.
+    pub fresh_small_over_old: Option<Sign>,
     /// How many times as slow the slowest tenth of the places is read as the median place.
     pub median_over_slowest: Option<Sign>,
     /// How many times as fast the first places are read as the last ones.
@@ -45,8 +47,8 @@ pub struct Signs {
     pub flat_iops: Option<Sign>,
     /// How many times as fast such a run began.
     pub burst_over_flat: Option<Sign>,
-    /// Bytes that others moved meanwhile, over what the measurement moved.
-    pub others_over_own: Option<Sign>,
+    /// Share of the time that others' I/Os take, were they done one at a time, while nothing is measured.
+    pub others_share: Option<Sign>,
     /// Bytes that the drive counted over those that the measurement read.
     pub counted_over_read: Option<Sign>,
     /// Share of the time in which a processor was busy while the drive was read in order.

@@ -1,6 +1,6 @@
 //! What is not as it should be, before anybody asks why.
 
-use super::{Case, Figure, Origin, Sign};
+use super::{Case, Figure, Origin, Shape, Sign};
 
 /// Something that was measured and wants an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +29,8 @@ pub enum Symptom {
     OthersToo,
     /// It stops now and then.
     Stalls,
+    /// Its speed goes up and down.
+    Uneven,
     /// It refuses I/Os.
     Errors,
     /// It brings back something else than what was written.
@@ -44,6 +46,8 @@ const STRIKING: f64 = 1.5;
 /// Share of the time that others may have.
 const OTHERS: f64 = 0.05;
 const STALLED: f64 = 0.05;
+/// Standard deviation over mean of the speed in windows of reads in order; a healthy drive's is a few percent.
+const UNEVEN: f64 = 0.25;
 /// A symptom has to be there with this probability.
 const SURE: f64 = 0.9;
 
@@ -63,6 +67,7 @@ impl Symptom {
             Self::FlatAfterBurst => "after a burst its rate is flat, as no medium is".into(),
             Self::OthersToo => "somebody else uses the drive".into(),
             Self::Stalls => "it stops now and then".into(),
+            Self::Uneven => "reads in order go faster and slower from moment to moment".into(),
             Self::Errors => "it refuses I/Os".into(),
             Self::WrongData => "it brings back something else than what was written".into(),
             Self::TooFast => "it is faster than its link".into(),
@@ -74,6 +79,7 @@ impl Symptom {
 pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
     let signs = case.signs;
     let is = |sign: Option<Sign>, threshold: f64| sign.is_some_and(|of| of.chance_above(threshold) >= SURE);
+    let shows = |shape: Shape, threshold: f64| is(case.beyond_usual(shape), threshold);
     let mut found: Vec<Symptom> = Figure::ALL
         .into_iter()
         .filter(|figure| {
@@ -83,24 +89,25 @@ pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
         })
         .map(Symptom::Below)
         .collect();
-    let drop = signs.write_drop.map(|drop| drop.ratio);
     let faster_than_link = Figure::ALL.into_iter().find_map(|figure| {
         let link = case.references.iter().find(|of| of.figure == figure && of.origin == Origin::Link)?;
         Some(signs.figure(figure)?.over(Sign::within(link.value, 0.0)))
     });
     found.extend(
         [
-            (is(signs.fresh_over_old, STRIKING), Symptom::FreshIsFaster),
-            (is(signs.median_over_slowest, STRIKING), Symptom::Patchy),
-            (is(signs.again_over_first, STRIKING), Symptom::SecondIsFaster),
-            (is(drop, NOTICEABLE), Symptom::WritesDrop),
-            (is(signs.cool_over_warm, NOTICEABLE), Symptom::Tires),
-            (is(signs.wide_over_narrow, STRIKING) && !case.is_disk(), Symptom::SpreadCosts),
-            (is(signs.paused_over_busy, STRIKING), Symptom::PausesCost),
-            (is(signs.aligned_over_shifted, NOTICEABLE), Symptom::AlignmentCosts),
-            (is(signs.burst_over_flat, NOTICEABLE), Symptom::FlatAfterBurst),
-            (is(signs.others_over_own, OTHERS), Symptom::OthersToo),
-            (is(signs.stalled_share, STALLED), Symptom::Stalls),
+            (shows(Shape::FreshOverOld, STRIKING), Symptom::FreshIsFaster),
+            (shows(Shape::FreshSmallOverOld, STRIKING), Symptom::FreshIsFaster),
+            (shows(Shape::MedianOverSlowest, STRIKING), Symptom::Patchy),
+            (shows(Shape::AgainOverFirst, STRIKING), Symptom::SecondIsFaster),
+            (shows(Shape::WriteDrop, NOTICEABLE), Symptom::WritesDrop),
+            (shows(Shape::CoolOverWarm, NOTICEABLE), Symptom::Tires),
+            (shows(Shape::WideOverNarrow, STRIKING) && !case.is_disk(), Symptom::SpreadCosts),
+            (shows(Shape::PausedOverBusy, STRIKING), Symptom::PausesCost),
+            (shows(Shape::AlignedOverShifted, NOTICEABLE), Symptom::AlignmentCosts),
+            (shows(Shape::BurstOverFlat, NOTICEABLE), Symptom::FlatAfterBurst),
+            (is(signs.others_share, OTHERS), Symptom::OthersToo),
+            (shows(Shape::StalledShare, STALLED), Symptom::Stalls),
+            (shows(Shape::ReadScatter, UNEVEN), Symptom::Uneven),
             (signs.errors > 0, Symptom::Errors),
             (signs.wrong_sectors > 0, Symptom::WrongData),
             (is(faster_than_link, 1.05), Symptom::TooFast),
@@ -108,5 +115,6 @@ pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
         .into_iter()
         .filter_map(|(is_there, symptom)| is_there.then_some(symptom)),
     );
+    found.dedup();
     found
 }

@@ -122,7 +122,7 @@ fn healthy() -> Target {
         read_scatter: Some(sign(0.02)),
         cool_over_warm: Some(sign(1.01)),
         burst_over_flat: Some(sign(1.01)),
-        others_over_own: Some(sign(0.002)),
+        others_share: Some(sign(0.002)),
         counted_over_read: Some(sign(1.0)),
         processor_share: Some(sign(0.2)),
         ..Signs::default()
@@ -154,7 +154,7 @@ fn disk() -> Target {
 impl Target {
     fn diagnose(&self) -> Diagnosis {
         let Self { signs, facts, since, references } = self;
-        diagnose(&Case { signs, facts: Some(facts), since: Some(since), references })
+        diagnose(&Case { signs, facts: Some(facts), since: Some(since), references, usual: &[] })
     }
 
     fn slower(&mut self, figure: Figure, times: f64) {
@@ -234,6 +234,7 @@ const BREAKS: &[(&str, fn() -> Target, Break)] = &[
     ("encryption", healthy, |t| {
         t.slower(Figure::ReadInOrder, 4.0);
         t.slower(Figure::WriteInOrder, 4.0);
+        t.slower(Figure::ReadAnywhereDeep, 2.7);
         t.signs.processor_share = Some(sign(0.99));
         t.facts.stack.insert(
             1,
@@ -281,7 +282,7 @@ const BREAKS: &[(&str, fn() -> Target, Break)] = &[
     }),
     ("counterfeit", healthy, |t| t.signs.wrong_sectors = 8000),
     ("background_io", healthy, |t| {
-        t.signs.others_over_own = Some(sign(0.8));
+        t.signs.others_share = Some(sign(0.8));
         t.signs.read_scatter = Some(sign(0.3));
         t.slower(Figure::ReadInOrder, 1.8);
     }),
@@ -375,7 +376,7 @@ fn nothing_is_named_where_nothing_is_wrong() {
     let mut unknown = healthy();
     unknown.references.clear();
     assert_eq!(unknown.diagnose().overall, Overall::Sound);
-    let case = Case { signs: &Signs::default(), facts: None, since: None, references: &[] };
+    let case = Case { signs: &Signs::default(), facts: None, since: None, references: &[], usual: &[] };
     let nothing = diagnose(&case);
     assert!(nothing.found.is_empty() && nothing.overall == Overall::Sound, "{nothing:#?}");
 }
@@ -408,7 +409,7 @@ fn without_facts_less_is_sure_and_nothing_else_is_named() {
         let mut target = target();
         set_to_work(&mut target);
         let Target { signs, references, .. } = &target;
-        let diagnosis = diagnose(&Case { signs, facts: None, since: None, references });
+        let diagnosis = diagnose(&Case { signs, facts: None, since: None, references, usual: &[] });
         let wrong: Vec<&str> = names(&diagnosis).into_iter().filter(|found| found != name).collect();
         assert!(wrong.is_empty(), "{name} without facts: {wrong:?}");
         assert!(diagnosis.open.iter().all(|open| !open.missing.is_empty()), "{name}: {:?}", diagnosis.open);
@@ -440,7 +441,7 @@ fn what_is_slow_without_a_reason_is_undecided_and_says_what_would_decide() {
 fn every_cause_has_a_manual_a_cure_and_a_way_to_check_it() {
     let target = healthy();
     let Target { signs, facts, since, references } = &target;
-    let case = Case { signs, facts: Some(facts), since: Some(since), references };
+    let case = Case { signs, facts: Some(facts), since: Some(since), references, usual: &[] };
     for cause in ALL {
         let card = cause.card();
         assert!(card.manual.starts_with("# ") && card.manual.contains("**Cure:**"), "{}", card.name);

@@ -4,20 +4,22 @@ mod check_options;
 mod course;
 mod measured;
 mod pictures;
+mod reading;
 mod told;
+mod writing;
 
 use likenew_core::facts::Facts;
 use likenew_core::look::Seen;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::Findings;
-use likenew_diagnosis::{Case, Figure, Origin, Reference, Sign, Signs, diagnose};
+use likenew_diagnosis::{Case, Figure, Origin, Reference, Shape, diagnose};
 
 use crate::options::options;
 use crate::refusals::refusals;
 use course::Course;
 use measured::Measured;
 
-pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption};
+pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -101,10 +103,10 @@ impl Procedure for Check {
             _ => None,
         });
         let measured = Measured::new(evidence);
-        let mut signs = measured.signs();
-        signs.others_over_own = others(&signs, since, evidence);
+        let signs = measured.signs();
         let references = self.references(last);
-        let case = Case { signs: &signs, facts: last, since, references: &references };
+        let usual: Vec<(Shape, f64)> = self.options.usual.iter().map(|of| (of.shape, of.value)).collect();
+        let case = Case { signs: &signs, facts: last, since, references: &references, usual: &usual };
         let diagnosis = diagnose(&case);
         let mut findings = Findings::default();
         findings.verdicts =
@@ -114,23 +116,4 @@ impl Procedure for Check {
         pictures::draw(&measured, evidence, &mut findings);
         findings
     }
-}
-
-/// What the drive counted beyond what was asked of it, over that.
-fn others(
-    signs: &Signs,
-    since: Option<&likenew_core::facts::DriveSince>,
-    evidence: &Evidence,
-) -> Option<Sign> {
-    use likenew_core::io::Op;
-    if let Some(known) = signs.others_over_own {
-        return Some(known);
-    }
-    let counts = &since?.counts;
-    let counted = counts.bytes_read.get()? + counts.bytes_written.get()?;
-    let own: u64 =
-        evidence.segments.iter().map(|segment| segment.bytes(Op::Read) + segment.bytes(Op::Write)).sum();
-    // Less than was asked for is what a cache answered.
-    let beyond = counted.saturating_sub(own);
-    (own > 0 && beyond > 0).then(|| Sign::within(beyond as f64 / own as f64, 0.05))
 }

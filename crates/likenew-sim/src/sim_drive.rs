@@ -204,7 +204,14 @@ impl Drive for SimDrive {
     }
 
     fn counters(&mut self) -> Option<Counters> {
-        Some(self.device.counters(self.now))
+        // A kernel counts what all of its programs do.
+        let others = Counters {
+            discards: Some(0),
+            bytes_discarded: Some(0),
+            flushes: Some(0),
+            ..self.self_counts().others
+        };
+        Some(self.device.counters(self.now).plus(&others))
     }
 
     /// Opens the single lane, at whatever depth is needed: I/Os beyond the command slots of the drive's link wait in

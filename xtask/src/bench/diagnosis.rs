@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
 
-use case::{Case, cases};
+use case::{Case, Twins, cases};
 
 /// Which cases.
 #[derive(Clone, Debug, Args)]
@@ -37,12 +37,16 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(target) = &options.target {
         let case = Case::new(target, 1)?;
-        println!("at work: {}\nwritten and read: {:#?}", case.truth.join(", "), case.run()?);
+        let answer = case.run(&Twins::default())?;
+        println!("at work: {}\nnamed: {}", case.truth.join(", "), answer.found.join(", "));
+        answer.said.iter().for_each(|said| println!("- {said}"));
         return Ok(());
     }
     let mut all = cases(options.seeds, !options.alone)?;
     if let Some(cause) = &options.cause {
-        all.retain(|case| case.truth.iter().any(|name| name == cause) || (cause == "healthy" && case.truth.is_empty()));
+        all.retain(|case| {
+            case.truth.iter().any(|name| name == cause) || (cause == "healthy" && case.truth.is_empty())
+        });
     }
     let answers = run_all(&all, options.threads)?;
     print!("{}", matrix::report(&all, &answers));
@@ -53,13 +57,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::Answer>> {
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(Vec::new());
+    let twins = &Twins::default();
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { break };
-                    let answer = case.run();
+                    let answer = case.run(twins);
                     answers.lock().expect("no thread panics with it").push((index, answer));
                 }
             });

@@ -16,8 +16,8 @@ use anyhow::Context as _;
 use clap::Args;
 use likenew_sim::drawn::{Family, drawn};
 
-use case::{Case, Query};
 pub(super) use case::ask;
+use case::{Case, Query};
 use noise::Noise;
 
 /// Which drives, and what of them.

@@ -39,7 +39,7 @@ impl FromStr for Promise {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "\"{text}\" is no figure: write read=550MB/s, write=520MB/s, random_read=10000, random_write=40000 or \
+                "\"{text}\" is no figure: write read=550MB/s, write=520MB/s, write_on=450MB/s, random_read=10000, random_write=40000 or \
                  random_read_deep=95000, the last three in I/Os a second"
             )
         };
@@ -47,12 +47,13 @@ impl FromStr for Promise {
         let figure = match name {
             "read" => FigureName::Read,
             "write" => FigureName::Write,
+            "write_on" => FigureName::WriteOn,
             "random_read" => FigureName::RandomRead,
             "random_write" => FigureName::RandomWrite,
             "random_read_deep" => FigureName::RandomReadDeep,
             _ => return Err(wrong()),
         };
-        let is_bytes = matches!(figure, FigureName::Read | FigureName::Write);
+        let is_bytes = matches!(figure, FigureName::Read | FigureName::Write | FigureName::WriteOn);
         let value = value.trim_end_matches("/s");
         let per_s = if is_bytes { bytes(value) } else { value.parse::<f64>().ok() };
         per_s

@@ -15,18 +15,19 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
 }
 
 fn plan(command: &Check, aim: &Aim) -> Result<Plan, Failure> {
-    let mut asked = CheckOptions { bytes: command.bytes, thorough: command.thorough, references: Vec::new() };
+    let mut asked =
+        CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
     if aim.is_folder() {
         // The file for it has to fit.
         let area = asked.area(aim.usable_bytes()?);
         asked.bytes = Some(area * CheckOptions::PARTS);
     }
-    asked.references = references(command, aim, &asked)?;
+    hold_against(&mut asked, command, aim)?;
     Ok(command.on.plan_of("check", options(&asked)))
 }
 
-/// What figures are held against: as typed, as the catalogue has it, as the twin does.
-fn references(command: &Check, aim: &Aim, asked: &CheckOptions) -> Result<Vec<ReferenceOption>, Failure> {
+/// What figures are held against: as typed, as the catalogue has it, as the twin does; and the twin's shapes.
+fn hold_against(asked: &mut CheckOptions, command: &Check, aim: &Aim) -> Result<(), Failure> {
     let of = |figure, origin, per_s| ReferenceOption { figure, origin, per_s };
     let typed =
         command.advertised.iter().map(|promise| of(promise.figure, OriginName::Advertised, promise.per_s));
@@ -38,8 +39,11 @@ fn references(command: &Check, aim: &Aim, asked: &CheckOptions) -> Result<Vec<Re
             per_s.filter(|_| !is_typed).map(|per_s| of(figure, OriginName::Advertised, per_s as f64)),
         );
     }
-    if let Some(figures) = twin::figures(aim, asked)? {
-        references.extend(figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::Twin, per_s)));
+    if let Some(twin) = twin::of(aim, asked)? {
+        references
+            .extend(twin.figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::Twin, per_s)));
+        asked.usual = twin.shapes;
     }
-    Ok(references)
+    asked.references = references;
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
-use super::times;
+use super::{percent, times};
 
 /// Something else uses the drive.
 pub(super) struct BackgroundIo;
@@ -14,8 +14,10 @@ const CARD: Card = Card {
     explains: &[
         Symptom::OthersToo,
         Symptom::Stalls,
+        Symptom::Uneven,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhere),
         Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::ReadAnywhereDeep),
@@ -31,16 +33,18 @@ impl Cause for BackgroundIo {
     fn weigh(&self, case: &Case<'_>) -> Scales {
         let mut scales = Scales::new(-1.0);
         scales.sign(
-            case.signs.others_over_own,
+            case.signs.others_share,
             0.05,
             (5.0, -5.0),
-            |ratio| format!("others moved {} as much as the measurement", times(ratio)),
+            |share| {
+                format!("while nothing was measured, others kept it busy for {} of the time", percent(share))
+            },
             "count what others do meanwhile: likenew watch",
         );
         scales.sign(
             case.signs.read_scatter,
             0.15,
-            (1.5, -1.5),
+            (1.5, -0.5),
             |scatter| format!("reads in order scatter by {} from moment to moment", times(scatter)),
             "",
         );

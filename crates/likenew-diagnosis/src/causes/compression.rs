@@ -11,7 +11,11 @@ const CARD: Card = Card {
     name: "compression",
     because: "its controller compresses, and was measured by its maker with data that compresses well",
     kind: Kind::ByDesign,
-    explains: &[Symptom::Below(Figure::WriteInOrder), Symptom::Below(Figure::WriteAnywhere)],
+    explains: &[
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
+        Symptom::Below(Figure::WriteAnywhere),
+    ],
     manual: include_str!("compression.md"),
 };
 

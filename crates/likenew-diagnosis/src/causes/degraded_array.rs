@@ -16,6 +16,7 @@ const CARD: Card = Card {
         Symptom::Stalls,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhere),
         Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::ReadAnywhereDeep),

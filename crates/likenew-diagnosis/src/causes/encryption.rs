@@ -6,6 +6,11 @@ use likenew_core::facts::LayerKind;
 
 use super::times;
 
+/// Bytes of a small I/O.
+const SMALL_BYTES: f64 = 4096.0;
+/// What a cipher holds to one rate differs by less than this.
+const ALIKE: f64 = 1.3;
+
 /// Encryption is the bottleneck.
 pub(super) struct Encryption;
 
@@ -16,6 +21,7 @@ const CARD: Card = Card {
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhereDeep),
         Symptom::Below(Figure::ReadAnywhere),
         Symptom::Below(Figure::WriteAnywhere),
@@ -44,12 +50,22 @@ impl Cause for Encryption {
             |share| format!("a processor was busy for {} the time of the reads", times(share)),
             "watch the processors while it is read",
         );
-        let alike = case.signs.figure(Figure::ReadInOrder).zip(case.signs.figure(Figure::WriteInOrder));
+        // A cipher counts bytes: it does not care where they lie. A drive does.
+        let deep = case.signs.figure(Figure::ReadAnywhereDeep).map(|ios| ios.times(SMALL_BYTES));
+        let alike = case.signs.figure(Figure::ReadInOrder).zip(deep).map(|(read, deep)| {
+            let ratio = read.over(deep);
+            if ratio.value < 1.0 { deep.over(read) } else { ratio }
+        });
         scales.sign(
-            alike.map(|(read, write)| read.over(write)),
-            2.0,
-            (-2.0, 1.5),
-            |ratio| format!("reads in order are {} as fast as writes", times(ratio)),
+            alike,
+            ALIKE,
+            (-2.0, 4.0),
+            |ratio| {
+                format!(
+                    "as bytes a second, reads in order and small reads 32 at a time differ by {}",
+                    times(ratio)
+                )
+            },
             "",
         );
         scales

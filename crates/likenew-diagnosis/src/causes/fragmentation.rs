@@ -16,7 +16,14 @@ const CARD: Card = Card {
     name: "fragmentation",
     because: "files lie in many pieces, and the arm moves from one to the next",
     kind: Kind::NotTheDrive,
-    explains: &[Symptom::FreshIsFaster, Symptom::Patchy, Symptom::Below(Figure::ReadInOrder)],
+    explains: &[
+        Symptom::FreshIsFaster,
+        Symptom::Patchy,
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
+        Symptom::Below(Figure::WriteAnywhere),
+    ],
     manual: include_str!("fragmentation.md"),
 };
 
@@ -41,7 +48,7 @@ impl Cause for Fragmentation {
         scales.sign(
             case.signs.fresh_over_old,
             1.5,
-            (2.0, -3.0),
+            (2.0, -1.0),
             |ratio| {
                 format!(
                     "a file that was just written is read {} as fast as those that were there",

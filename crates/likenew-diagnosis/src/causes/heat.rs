@@ -18,8 +18,10 @@ const CARD: Card = Card {
         Symptom::Tires,
         Symptom::WritesDrop,
         Symptom::Stalls,
+        Symptom::Uneven,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhereDeep),
     ],
     manual: include_str!("heat.md"),
@@ -56,7 +58,7 @@ impl Cause for Heat {
         });
         scales.fact(
             throttled.map(|count| count > 0),
-            (6.0, -1.0),
+            (8.0, -1.0),
             |is| {
                 if is {
                     "its own counters of throttling went up meanwhile".into()

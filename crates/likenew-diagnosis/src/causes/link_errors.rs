@@ -17,6 +17,7 @@ const CARD: Card = Card {
         Symptom::Errors,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhere),
         Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::ReadAnywhereDeep),

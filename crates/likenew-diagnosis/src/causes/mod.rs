@@ -69,6 +69,12 @@ fn times(sign: Sign) -> String {
     format!("{} times ({} to {})", three_digits(sign.value), three_digits(sign.low), three_digits(sign.high))
 }
 
+/// "32 % (29 to 35 %)", for a share with its range.
+fn percent(share: Sign) -> String {
+    let of = |value: f64| three_digits(100.0 * value);
+    format!("{} % ({} to {} %)", of(share.value), of(share.low), of(share.high))
+}
+
 /// Whether there is an arm: said of causes that need one, or need that there is none.
 fn arm(scales: &mut Scales, case: &Case<'_>, bits: (f64, f64)) {
     let is_known = case.signs.access_ns.is_some() || case.drive().is_some();

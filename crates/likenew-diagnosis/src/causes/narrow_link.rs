@@ -18,6 +18,7 @@ const CARD: Card = Card {
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhereDeep),
     ],
     manual: include_str!("narrow_link.md"),
@@ -45,6 +46,13 @@ impl Cause for NarrowLink {
                 _ => "the link carries what its ends can".into(),
             },
             "look at the link while it is in use: likenew facts",
+        );
+        // There it is the port, the cable or the bridge, which is a cause of its own.
+        scales.fact(
+            case.is_usb(),
+            (-8.0, 0.0),
+            |is| format!("the link {} USB", if is { "is" } else { "is not" }),
+            "",
         );
         let read = case.signs.figure(Figure::ReadInOrder);
         let ceiling = link.and_then(|link| link.ceiling_bytes_per_s.get()).filter(|ceiling| *ceiling > 0);

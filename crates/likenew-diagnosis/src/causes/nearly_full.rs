@@ -2,7 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
-use super::{arm, times};
+use super::arm;
 
 /// Where reviewers look for it: TechPowerUp measures at 85 %, and write amplification doubles between 80 and 90 % by theory
 /// (X.-Y. Hu et al., SYSTOR 2009).
@@ -19,6 +19,7 @@ const CARD: Card = Card {
         Symptom::WritesDrop,
         Symptom::Stalls,
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::WriteAnywhere),
     ],
     manual: include_str!("nearly_full.md"),
@@ -34,18 +35,11 @@ impl Cause for NearlyFull {
         let used = case.facts.and_then(|facts| facts.file_system.as_ref()?.used_percent.get());
         scales.fact(
             used.map(|used| used > FULL_PERCENT),
-            (4.0, -6.0),
+            (5.0, -6.0),
             |_| used.map_or_else(String::new, |used| format!("the file system is {used:.0} % full")),
             "look how full it is: likenew facts",
         );
         arm(&mut scales, case, (-4.0, 0.5));
-        scales.sign(
-            case.signs.trimmed_over_rested,
-            1.3,
-            (-2.0, 1.0),
-            |ratio| format!("once it was told what is free, writes were {} as fast", times(ratio)),
-            "tell it what is free and write again: likenew trim",
-        );
         scales
     }
 

@@ -11,7 +11,12 @@ const CARD: Card = Card {
     name: "no_trim",
     because: "nobody tells it what is free, so it keeps moving data that was deleted long ago",
     kind: Kind::Drive,
-    explains: &[Symptom::Below(Figure::WriteInOrder), Symptom::Below(Figure::WriteAnywhere), Symptom::Stalls],
+    explains: &[
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
+        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Stalls,
+    ],
     manual: include_str!("no_trim.md"),
 };
 
@@ -25,13 +30,13 @@ impl Cause for NoTrim {
         scales.sign(
             case.signs.trimmed_over_rested,
             1.3,
-            (5.0, -3.5),
+            (4.0, -0.5),
             |ratio| format!("writes are {} as fast once it was told what is free", times(ratio)),
             "tell it what is free and write again: likenew trim",
         );
         scales.fact(
             case.facts.map(|facts| facts.trim_blocked_by().is_some()),
-            (2.5, -1.5),
+            (2.5, -0.3),
             |is_blocked| match case.facts.and_then(|facts| facts.trim_blocked_by()) {
                 Some(layer) if is_blocked => {
                     format!("{} ({}) lets no TRIM pass", layer.name, layer.kind.words())
@@ -43,7 +48,7 @@ impl Cause for NoTrim {
         let trimming = case.facts.and_then(|facts| facts.file_system.as_ref()).map(|system| &system.trimming);
         scales.fact(
             trimming.and_then(|trimming| trimming.is_sent()),
-            (-1.5, 1.5),
+            (-3.0, 2.5),
             |is_sent| {
                 if is_sent {
                     "TRIM is sent for this file system".into()
@@ -54,15 +59,16 @@ impl Cause for NoTrim {
             "find out whether fstrim covers this file system: likenew facts",
         );
         arm(&mut scales, case, (-8.0, 0.5));
+        // Writes wait for data to be moved, reads hardly do.
+        let writes = [Figure::WriteInOrder, Figure::WriteOnAndOn, Figure::WriteAnywhere];
+        let slowest = writes.into_iter().filter_map(|figure| case.is_below(figure));
+        let slowest = slowest.min_by(|one, other| one.value.total_cmp(&other.value));
         scales.sign(
-            case.signs
-                .figure(Figure::ReadInOrder)
-                .and_then(|_| case.shortfall(Figure::ReadInOrder))
-                .map(|(share, _)| share),
-            0.6,
-            (1.0, -1.0),
-            |share| format!("reads in order are at {} of what they should be", times(share)),
-            "",
+            slowest.zip(case.is_below(Figure::ReadInOrder)).map(|(writes, reads)| writes.over(reads)),
+            0.7,
+            (-3.0, 2.0),
+            |ratio| format!("of what they should be, writes reach {} what reads do", times(ratio)),
+            "give what it should do, or check it again later",
         );
         scales
     }

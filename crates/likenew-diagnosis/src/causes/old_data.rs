@@ -1,6 +1,6 @@
 //! Charge that has leaked since data was written.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
 
 use super::{arm, times};
 
@@ -31,8 +31,10 @@ impl Cause for OldData {
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
         let mut scales = Scales::new(-0.5);
+        let shapes = [Shape::FreshOverOld, Shape::FreshSmallOverOld];
+        let fresh = shapes.into_iter().filter_map(|shape| case.beyond_usual(shape));
         scales.sign(
-            case.signs.fresh_over_old,
+            fresh.max_by(|one, other| one.value.total_cmp(&other.value)),
             1.5,
             (5.0, -5.0),
             |ratio| format!("what was just written is read {} as fast as what was there", times(ratio)),
@@ -48,7 +50,7 @@ impl Cause for OldData {
         let age_s = case.facts.and_then(|facts| facts.files.as_ref()?.inode_age_s_p90.get());
         scales.fact(
             age_s.map(|age| age > MONTH_S),
-            (1.5, -2.5),
+            (1.5, -1.0),
             |is_old| {
                 if is_old {
                     "one file in ten has lain there for a month or longer".into()

@@ -1,8 +1,11 @@
 //! A disk whose tracks overlap.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Sign, Symptom};
 
 use super::{arm, times};
+
+/// No arm gets to a place in this share of the time that a read takes, not even in the best of orders.
+const AT_ONCE: f64 = 0.08;
 
 /// The disk is shingled.
 pub(super) struct Shingled;
@@ -16,6 +19,7 @@ const CARD: Card = Card {
         Symptom::Stalls,
         Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
     ],
     manual: include_str!("shingled.md"),
 };
@@ -54,6 +58,15 @@ impl Cause for Shingled {
             (3.0, -1.5),
             |ratio| format!("writes fell by {} after some bytes", times(ratio)),
             "write at random places for longer",
+        );
+        // What it writes anywhere it puts down in one place at first, and the arm does not move.
+        let each = case.signs.figure(Figure::WriteAnywhere).zip(case.signs.access_ns);
+        scales.sign(
+            each.map(|(writes, access)| Sign::within(1e9, 0.0).over(writes).over(access)),
+            AT_ONCE,
+            (-1.0, 4.0),
+            |ratio| format!("a small write anywhere takes {} as long as a small read", times(ratio)),
+            "write small blocks at random places",
         );
         scales
     }

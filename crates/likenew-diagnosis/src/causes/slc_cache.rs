@@ -1,6 +1,6 @@
 //! Flash that is written with one bit a cell at first, until there is no room for that.
 
-use crate::{Card, Case, Cause, Cure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
 use super::{arm, times};
 
@@ -11,7 +11,7 @@ const CARD: Card = Card {
     name: "slc_cache",
     because: "its fast cache is full and the slower flash behind it sets the pace",
     kind: Kind::ByDesign,
-    explains: &[Symptom::WritesDrop],
+    explains: &[Symptom::WritesDrop, Symptom::Below(Figure::WriteOnAndOn)],
     manual: include_str!("slc_cache.md"),
 };
 

@@ -2,8 +2,6 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
-use likenew_core::facts::DriveKind;
-
 use super::times;
 
 /// Between what USB 2 carries, 53 MB/s, and what USB 3 does, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
@@ -19,6 +17,7 @@ const CARD: Card = Card {
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhereDeep),
         Symptom::Below(Figure::ReadAnywhere),
     ],
@@ -33,9 +32,8 @@ impl Cause for SlowUsb {
     fn weigh(&self, case: &Case<'_>) -> Scales {
         let mut scales = Scales::new(-1.0);
         let drive = case.drive();
-        let is_usb = drive.map(|drive| drive.kind == DriveKind::Usb);
         scales.fact(
-            is_usb,
+            case.is_usb(),
             (1.0, -8.0),
             |is| format!("it {} by USB", if is { "is attached" } else { "is not attached" }),
             "look at the link: likenew facts",

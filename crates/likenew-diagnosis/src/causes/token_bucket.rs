@@ -2,7 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
-use super::times;
+use super::{percent, times};
 
 /// The volume has used up its credits.
 pub(super) struct TokenBucket;
@@ -17,6 +17,7 @@ const CARD: Card = Card {
         Symptom::Tires,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhere),
         Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::ReadAnywhereDeep),
@@ -44,6 +45,13 @@ impl Cause for TokenBucket {
             |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
             "look at what shows it: likenew facts",
         );
+        scales.sign(
+            case.is_below(Figure::ReadAnywhereDeep),
+            0.7,
+            (-4.0, 3.0),
+            |share| format!("small reads 32 at a time are at {} of what they should be", percent(share)),
+            "give what its small reads should be: likenew check --advertised random_read_deep=3000",
+        );
         let counts = case.since.map(|since| &since.counts);
         let held = counts.and_then(|counts| {
             let each = [
@@ -56,7 +64,7 @@ impl Cause for TokenBucket {
         });
         scales.fact(
             held.map(|us| us > 0),
-            (6.0, -2.0),
+            (4.0, -2.0),
             |is| {
                 if is {
                     "the volume counts time in which it was held back".into()

@@ -5,7 +5,7 @@ use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 use super::arm;
 
 /// Of the rated endurance.
-const WORN_PERCENT: f64 = 95.0;
+const WORN_PERCENT: f64 = 90.0;
 
 /// The flash is worn out.
 pub(super) struct Worn;
@@ -20,6 +20,7 @@ const CARD: Card = Card {
         Symptom::Errors,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::ReadAnywhere),
         Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::ReadAnywhereDeep),
@@ -38,7 +39,7 @@ impl Cause for Worn {
         let used = health.and_then(|health| health.used_percent.get());
         scales.fact(
             used.map(|used| used >= WORN_PERCENT),
-            (4.0, -4.0),
+            (6.0, -4.0),
             |_| {
                 used.map_or_else(String::new, |used| {
                     format!("it says that {used:.0} % of its endurance is used")
@@ -51,13 +52,13 @@ impl Cause for Worn {
         });
         scales.fact(
             spare.map(|(left, least)| left <= least),
-            (5.0, -1.5),
+            (5.0, -0.5),
             |_| spare.map_or_else(String::new, |(left, _)| format!("{left:.0} % of its spare is left")),
             "",
         );
         scales.fact(
             health.and_then(|health| health.failing.get()),
-            (3.0, -0.5),
+            (3.0, -0.2),
             |is| {
                 if is {
                     "it says itself that it is failing".into()

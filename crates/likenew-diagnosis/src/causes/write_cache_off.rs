@@ -2,7 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Sign, Symptom};
 
-use super::{device, times};
+use super::{device, percent, times};
 
 /// The write cache is off.
 pub(super) struct WriteCacheOff;
@@ -11,7 +11,11 @@ const CARD: Card = Card {
     name: "write_cache_off",
     because: "its write cache is switched off, so that each write waits for the medium",
     kind: Kind::NotTheDrive,
-    explains: &[Symptom::Below(Figure::WriteAnywhere), Symptom::Below(Figure::WriteInOrder)],
+    explains: &[
+        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
+    ],
     manual: include_str!("write_cache_off.md"),
 };
 
@@ -36,14 +40,25 @@ impl Cause for WriteCacheOff {
             },
             "look at its write cache: likenew facts",
         );
+        // Flash without a cache is as fast as flash is; an arm has to go to each place.
         let each = case.signs.figure(Figure::WriteAnywhere).zip(case.signs.access_ns);
+        let each = each.filter(|_| case.is_disk());
         scales.sign(
             each.map(|(writes, access)| Sign::within(1e9, 0.0).over(writes).over(access)),
-            0.7,
+            0.3,
             (3.0, -3.0),
             |ratio| format!("a small write takes {} as long as a small read", times(ratio)),
             "write small blocks at random places",
         );
+        scales.sign(
+            case.is_below(Figure::WriteAnywhere),
+            0.7,
+            (-4.0, 2.0),
+            |share| format!("small writes are at {} of what they should be", percent(share)),
+            "give what its small writes should be",
+        );
+        let shown = case.virtual_by().map(|_| true);
+        scales.fact(shown, (-5.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
         scales
     }
 

@@ -2,7 +2,7 @@
 
 use likenew_core::target::Geometry;
 use likenew_core::units::{amount, size_text};
-use likenew_diagnosis::{Figure, Origin, Reference};
+use likenew_diagnosis::{Figure, Origin, Reference, Shape};
 use serde::{Deserialize, Serialize};
 
 /// The settings of a check.
@@ -18,6 +18,19 @@ pub struct CheckOptions {
     /// What figures are held against.
     #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceOption>,
+    /// What its shapes are like where it is as it should be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub usual: Vec<ShapeOption>,
+}
+
+/// A shape as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShapeOption {
+    /// Which.
+    pub shape: Shape,
+    /// How much of it.
+    pub value: f64,
 }
 
 /// A figure as it should be.
@@ -40,6 +53,8 @@ pub enum FigureName {
     Read,
     /// Writes in order.
     Write,
+    /// Writes in order, at the end of as many as were asked for.
+    WriteOn,
     /// Small reads, one at a time.
     RandomRead,
     /// Small writes, one at a time.
@@ -62,14 +77,15 @@ pub enum OriginName {
 
 impl FigureName {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Read, Self::Write, Self::RandomRead, Self::RandomWrite, Self::RandomReadDeep];
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::Write, Self::WriteOn, Self::RandomRead, Self::RandomWrite, Self::RandomReadDeep];
 
     /// What it names.
     pub fn figure(self) -> Figure {
         match self {
             Self::Read => Figure::ReadInOrder,
             Self::Write => Figure::WriteInOrder,
+            Self::WriteOn => Figure::WriteOnAndOn,
             Self::RandomRead => Figure::ReadAnywhere,
             Self::RandomWrite => Figure::WriteAnywhere,
             Self::RandomReadDeep => Figure::ReadAnywhereDeep,
@@ -99,8 +115,12 @@ impl CheckOptions {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub(super) fn check(&self) -> Result<(), String> {
-        match self.references.iter().find(|of| !(of.per_s.is_finite() && of.per_s > 0.0)) {
-            Some(of) => Err(format!("reference.per_s = {}: it is a number above 0", of.per_s)),
+        let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
+        if let Some(of) = self.references.iter().find(|of| is_wrong(of.per_s)) {
+            return Err(format!("reference.per_s = {}: it is a number above 0", of.per_s));
+        }
+        match self.usual.iter().find(|of| is_wrong(of.value)) {
+            Some(of) => Err(format!("usual.value = {}: it is a number above 0", of.value)),
             None => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
+use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{Figure, Sign, Signs, WriteDrop};
 use likenew_stats::change_points::knees;
@@ -10,9 +11,11 @@ use likenew_stats::interval::mean_interval;
 use likenew_stats::summary::{mean, median, standard_deviation};
 
 use super::course::{
-    DEEP_READS, FRESH, LOAD, LOAD_RESTED, NEAR_READS, PAUSED_READS, PLACE, PLACE_AGAIN, PLACES,
-    RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, WRITES, ZEROS,
+    AFTER_ZEROS, COOL, DEEP_READS, ELSEWHERE, FRESH, FRESH_SMALL, LOAD, LOAD_RESTED, NEAR_READS,
+    PAUSED_READS, PLACE, PLACE_AGAIN, PLACES, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS,
+    SMALL_WRITES, TRIMMED_WRITES, WRITES, ZEROS,
 };
+use super::writing::shifts;
 
 /// The range of a sign holds nine of ten.
 const CONFIDENCE: f64 = 0.9;
@@ -28,6 +31,12 @@ const DROP_WINDOWS: usize = 6;
 const DROP: f64 = 1.3;
 /// A run is flat if its windows scatter by less than this: no medium is that steady.
 const FLAT: f64 = 0.03;
+/// Of what a drop left behind, this much was still on its way to the medium when the writes were over: it was memory that filled up, not flash.
+const BUFFERED: f64 = 0.5;
+/// A flush that takes more of the time than this ends writes that memory had taken.
+const HELD_BACK: f64 = 0.1;
+/// Standard deviations within which nine of ten values of a normal distribution lie.
+const CERTAIN: f64 = 1.645;
 /// An I/O that takes so many times as long as the median is a stall, if it takes this long, too.
 const STALL: f64 = 30.0;
 const STALL_LEAST: Nanos = Nanos::from_millis(80);
@@ -35,6 +44,14 @@ const STALL_LEAST: Nanos = Nanos::from_millis(80);
 /// The measurements of one run.
 pub(super) struct Measured<'a> {
     evidence: &'a Evidence,
+}
+
+/// A lasting drop of writes in order.
+struct Knee {
+    at_bytes: Sign,
+    ratio: Sign,
+    /// Whether memory of the drive was full from there on.
+    is_of_memory: bool,
 }
 
 impl<'a> Measured<'a> {
@@ -73,8 +90,9 @@ impl<'a> Measured<'a> {
         let drop = self.drop_of(WRITES);
         Signs {
             figures: self.figures(&map, &fresh),
-            access_ns: small.map(|rate| Sign::within(1e9, 0.0).over(rate)),
+            access_ns: small.map(|rate| Sign::within(1e9 * self.small_bytes(), 0.0).over(rate)),
             fresh_over_old: over(sign_of(&fresh), sign_of(&middle(&map))),
+            fresh_small_over_old: over(self.rate(FRESH_SMALL), small),
             median_over_slowest: over(sign_of(&middle(&map)), sign_of(&slowest(&map))),
             first_over_last: over(
                 sign_of(&map[..map.len().min(3)]),
@@ -84,8 +102,8 @@ impl<'a> Measured<'a> {
             wide_over_narrow: over(self.rate(NEAR_READS), small),
             deep_over_single: over(self.rate(DEEP_READS), small),
             paused_over_busy: self.paused(),
-            aligned_over_shifted: over(self.rate(SHIFTED_WRITES), self.rate(SMALL_WRITES)),
-            zeros_over_random: over(self.rate(ZEROS), self.rate(TRIMMED_WRITES)),
+            aligned_over_shifted: self.shifted(),
+            zeros_over_random: self.zeros(),
             rested_over_tired: over(self.rate(RESTED_WRITES), self.end_of(WRITES)),
             trimmed_over_rested: over(self.rate(TRIMMED_WRITES), self.rate(RESTED_WRITES)),
             write_drop: drop.map(|(at, ratio)| self.whole_drop(at, ratio)),
@@ -98,11 +116,11 @@ impl<'a> Measured<'a> {
             cool_over_warm: over(self.rate(LOAD_RESTED), self.end_of(LOAD)),
             flat_iops: deep.and_then(flat_end).map(|(iops, _)| iops),
             burst_over_flat: deep.and_then(flat_end).map(|(_, ratio)| ratio),
-            others_over_own: None,
+            others_share: self.others(),
             counted_over_read: self.counted(),
             processor_share: None,
             errors: self.evidence.segments.iter().map(Segment::errors).sum(),
-            wrong_sectors: 0,
+            wrong_sectors: self.wrong_sectors(),
         }
     }
 
@@ -112,7 +130,8 @@ impl<'a> Measured<'a> {
         let first = median(first).map(|value| Sign::within(value, LEAST));
         [
             (Figure::ReadInOrder, first),
-            (Figure::WriteInOrder, self.start_of(WRITES)),
+            (Figure::WriteInOrder, self.writes_in_order()),
+            (Figure::WriteOnAndOn, self.written_last()),
             (Figure::ReadAnywhere, self.rate(SMALL_READS)),
             (Figure::WriteAnywhere, self.rate(SMALL_WRITES)),
             (Figure::ReadAnywhereDeep, self.rate(DEEP_READS)),
@@ -120,10 +139,9 @@ impl<'a> Measured<'a> {
         .into_iter()
         .filter_map(|(figure, sign)| {
             // Small I/Os are counted, long ones are measured in bytes.
-            let per = if matches!(figure, Figure::ReadInOrder | Figure::WriteInOrder) {
-                1.0
-            } else {
-                self.small_bytes()
+            let per = match figure {
+                Figure::ReadInOrder | Figure::WriteInOrder | Figure::WriteOnAndOn => 1.0,
+                Figure::ReadAnywhere | Figure::WriteAnywhere | Figure::ReadAnywhereDeep => self.small_bytes(),
             };
             sign.map(|sign| (figure, Sign::new(sign.value / per, sign.low / per, sign.high / per)))
         })
@@ -156,8 +174,60 @@ impl<'a> Measured<'a> {
         (paused > 0.0 && busy > 0.0).then(|| Sign::within(paused / busy, ALONE))
     }
 
-    /// Where writes in order became slower for good, as bytes from their start, and by how much.
+    /// The fastest of the shifted small writes over those that are not shifted.
+    fn shifted(&self) -> Option<Sign> {
+        let of = |shift: u64| self.rate(&format!("{SHIFTED_WRITES} {shift}"));
+        let block = self.evidence.geometry.block;
+        let others = shifts(block).skip(1).filter_map(of);
+        let fastest = others.max_by(|one, other| one.value.total_cmp(&other.value))?;
+        Some(fastest.over(of(0)?))
+    }
+
+    /// Zeros over what was written before and after them.
+    fn zeros(&self) -> Option<Sign> {
+        let (before, after) = (self.rate(TRIMMED_WRITES)?, self.rate(AFTER_ZEROS)?);
+        let (over_before, over_after) = (self.rate(ZEROS)?.over(before), self.rate(ZEROS)?.over(after));
+        Some(if over_before.value < over_after.value { over_before } else { over_after })
+    }
+
+    /// I/Os that others asked for while nothing was measured, times what one takes.
+    fn others(&self) -> Option<Sign> {
+        let rests = [QUIET, COOL].into_iter().filter_map(|name| self.ran(name));
+        let counted = rests.filter_map(|segment| Some((segment.counted.as_ref()?, segment.elapsed())));
+        let (ios, span) =
+            counted.fold((0, Nanos::ZERO), |sum, (of, span)| (sum.0 + of.reads + of.writes, sum.1 + span));
+        let share = ios as f64 / span.0 as f64 * self.access()?;
+        // Of a count, by its root.
+        (share > 0.0).then(|| Sign::within(share, (CERTAIN / (ios as f64).sqrt()).clamp(ALONE, 0.9)))
+    }
+
+    /// Time of a small read, in nanoseconds.
+    pub(super) fn access(&self) -> Option<f64> {
+        Some(1e9 * self.small_bytes() / speed(self.ran(SMALL_READS)?)?)
+    }
+
+    fn wrong_sectors(&self) -> u64 {
+        let sectors = |bytes: u64| bytes / SECTOR as u64;
+        let of = |segment: &Segment| {
+            let Some(damage) = &segment.damage else { return 0 };
+            match segment.workload.name.as_str() {
+                // What else lies there is the owner's.
+                ELSEWHERE => sectors(damage.wrapped_bytes),
+                _ => sectors(damage.bytes()),
+            }
+        };
+        self.evidence.segments.iter().map(of).sum()
+    }
+
+    /// Where writes in order became slower for good, as bytes from their start, and by how much; none where the memory of the drive
+    /// filled up.
     pub(super) fn drop_of(&self, name: &str) -> Option<(Sign, Sign)> {
+        self.knee_of(name).filter(|knee| !knee.is_of_memory).map(|knee| (knee.at_bytes, knee.ratio))
+    }
+
+    /// The last lasting drop. What was written until then went faster than it does afterwards: where it still had to get to the medium when the
+    /// writes were over, which the flush shows by the time that it takes, memory had taken it; where it was there already, faster flash had.
+    fn knee_of(&self, name: &str) -> Option<Knee> {
         let segment = self.ran(name)?;
         let rates = rates_by_bytes(segment);
         let last = knees(&rates).into_iter().rev().find(|knee| {
@@ -166,10 +236,21 @@ impl<'a> Measured<'a> {
         let ratio = last.before / last.after;
         let width = segment.gigabytes.width as f64;
         let [low, at, high] = [last.at_low, last.at, last.at_high].map(|index| index as f64 * width);
-        Some((
-            Sign::new(at, low.max(width / 2.0).min(at), high.max(at + width / 2.0)),
-            Sign::within(ratio, ALONE),
-        ))
+        let flushed_bytes = flush_time(segment).0 as f64 * 1e-9 * last.after;
+        let ahead_bytes = at * (1.0 - 1.0 / ratio);
+        Some(Knee {
+            at_bytes: Sign::new(at, low.max(width / 2.0).min(at), high.max(at + width / 2.0)),
+            ratio: Sign::within(ratio, ALONE),
+            is_of_memory: flushed_bytes >= BUFFERED * ahead_bytes,
+        })
+    }
+
+    /// Before any drop, and with the flush where memory took it at first.
+    fn writes_in_order(&self) -> Option<Sign> {
+        let segment = self.ran(WRITES)?;
+        let is_held_back = flush_time(segment).0 as f64 >= HELD_BACK * segment.elapsed().0 as f64;
+        let in_memory = self.knee_of(WRITES).is_some_and(|knee| knee.is_of_memory);
+        if is_held_back || in_memory { self.rate(WRITES) } else { self.start_of(WRITES) }
     }
 
     fn whole_drop(&self, at_bytes: Sign, ratio: Sign) -> WriteDrop {
@@ -179,6 +260,12 @@ impl<'a> Measured<'a> {
             again_at_bytes: self.drop_of(RESTED_WRITES).map(|(at, _)| at),
             at_half_rate: self.drop_of(SLOW_WRITES).map(|(at, _)| at.over(at_bytes)),
         }
+    }
+
+    /// The last of them, which memory can not take any more.
+    fn written_last(&self) -> Option<Sign> {
+        let rates = rates_by_bytes(self.ran(WRITES)?);
+        sign_of(&rates[rates.len() - rates.len().div_ceil(4)..])
     }
 
     fn start_of(&self, name: &str) -> Option<Sign> {
@@ -279,6 +366,11 @@ fn flat_end(segment: &Segment) -> Option<(Sign, Sign)> {
         let ratio = mean(first).expect("there are first windows") / level;
         (Sign::within(level / block, FLAT), Sign::within(ratio, FLAT))
     })
+}
+
+/// How long the flush at its end took.
+fn flush_time(segment: &Segment) -> Nanos {
+    Nanos(segment.total_of(Op::Flush).latency_ns_sum)
 }
 
 /// Bytes a second along bytes, window by window.

@@ -2,7 +2,7 @@
 
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_diagnosis::{
-    Case, Cure, Diagnosis, Figure, Found, Kind, Open, Overall, Reference, Risk, Sign, Symptom,
+    Case, Cure, Diagnosis, Figure, Found, Kind, Open, Overall, Reference, Risk, Shape, Sign, Symptom,
 };
 use serde::Serialize;
 
@@ -19,6 +19,7 @@ pub(super) fn verdicts(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Opti
     verdicts.extend(diagnosis.found.iter().skip(1).map(|found| cause(case, found)));
     verdicts.extend(diagnosis.open.iter().map(|open| undecided(case, open)));
     verdicts.extend(diagnosis.latent.iter().map(latent));
+    verdicts.extend(diagnosis.design.iter().map(made_so));
     verdicts
 }
 
@@ -146,6 +147,11 @@ fn latent(found: &Found) -> Verdict {
     found.because.iter().fold(verdict, |verdict, clue| verdict.because(clue.sentence.clone()))
 }
 
+fn made_so(found: &Found) -> Verdict {
+    let verdict = Verdict::new(format!("By design, {}.", found.card.because), Standing::Holds);
+    found.because.iter().fold(verdict, |verdict, clue| verdict.because(clue.sentence.clone()))
+}
+
 fn capital(sentence: &str) -> String {
     let mut chars = sentence.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
@@ -171,6 +177,14 @@ struct FigureRow {
 }
 
 #[derive(Serialize)]
+struct ShapeRow {
+    shape: Shape,
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+#[derive(Serialize)]
 struct CureRow {
     cause: &'static str,
     what: String,
@@ -189,7 +203,7 @@ struct ClueRow {
 
 /// The same as tables.
 pub(super) fn tables(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Findings) {
-    let named = || diagnosis.found.iter().chain(&diagnosis.latent);
+    let named = || diagnosis.found.iter().chain(&diagnosis.latent).chain(&diagnosis.design);
     let causes = named().map(|found| row(cause_row(found))).collect::<Vec<_>>();
     let figures = case
         .signs
@@ -197,6 +211,11 @@ pub(super) fn tables(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Find
         .iter()
         .map(|(figure, sign)| row(figure_row(case, *figure, *sign)))
         .collect::<Vec<_>>();
+    let shapes = Shape::ALL.into_iter().filter_map(|shape| {
+        let Sign { value, low, high } = shape.of(case.signs)?;
+        Some(row(ShapeRow { shape, value, low, high }))
+    });
+    let shapes = shapes.collect::<Vec<_>>();
     let cures = named()
         .flat_map(|found| found.cures.iter().map(|cure| row(cure_row(found, cure))))
         .collect::<Vec<_>>();
@@ -208,7 +227,9 @@ pub(super) fn tables(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Find
             })
         })
         .collect::<Vec<_>>();
-    for (name, rows) in [("causes", causes), ("figures", figures), ("cures", cures), ("clues", clues)] {
+    for (name, rows) in
+        [("causes", causes), ("figures", figures), ("shapes", shapes), ("cures", cures), ("clues", clues)]
+    {
         if !rows.is_empty() {
             findings.tables.insert(name.to_owned(), rows);
         }

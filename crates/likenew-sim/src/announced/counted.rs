@@ -17,10 +17,10 @@ pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) 
     let SelfCounts { throttled, others, exceeded, media_errors } = own;
     let host = drive.counters().unwrap_or_default();
     let counts = &mut facts.counts;
-    counts.reads = known(host.reads + others.reads);
-    counts.writes = known(host.writes + others.writes);
-    counts.bytes_read = known(host.bytes_read + others.bytes_read);
-    counts.bytes_written = known(host.bytes_written + others.bytes_written);
+    counts.reads = known(host.reads);
+    counts.writes = known(host.writes);
+    counts.bytes_read = known(host.bytes_read);
+    counts.bytes_written = known(host.bytes_written);
     counts.discards = Fact::of(host.discards, SILENT, ORIGIN);
     counts.bytes_discarded = Fact::of(host.bytes_discarded, SILENT, ORIGIN);
     counts.flushes = Fact::of(host.flushes, SILENT, ORIGIN);

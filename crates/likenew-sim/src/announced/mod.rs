@@ -7,7 +7,7 @@ mod drive;
 mod link;
 mod stack;
 
-use likenew_core::facts::{Facts, FileSystem, Files, Machine};
+use likenew_core::facts::{Facts, FileSystem, Files, Machine, Trimming};
 use likenew_core::look::FACTS_WAIT;
 use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
@@ -15,6 +15,7 @@ use likenew_core::units::Nanos;
 use crate::model::{Mechanism, Model};
 use crate::sim_drive::SimDrive;
 use crate::spec::Spec;
+use crate::truth::trims_nothing;
 use likenew_core::facts::Fact;
 
 /// Where everything here comes from.
@@ -106,6 +107,11 @@ fn file_system(spec: &Spec, model: &Model) -> FileSystem {
             silent,
             ORIGIN,
         ),
+        trimming: Trimming {
+            at_once: known(!trims_nothing(spec)),
+            timer_enabled: known(false),
+            ..Trimming::default()
+        },
         compresses: known(false),
         ..FileSystem::default()
     }

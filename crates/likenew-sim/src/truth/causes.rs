@@ -34,7 +34,7 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
         }
         Mechanism::Volume(volume) => {
             let bursts = volume.credits.burst_iops > volume.credits.baseline_iops;
-            causes.extend(bursts.then_some("token_bucket"));
+            causes.extend((bursts && spec.state == State::Used).then_some("token_bucket"));
             causes.extend((met.restored == Some(true)).then_some("lazy_volume"));
         }
     }
@@ -46,6 +46,11 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
     }
     causes.sort_unstable();
     causes
+}
+
+/// Whether nobody has ever told a flash drive what is free: its past wrote every address and gave none up.
+pub(crate) fn trims_nothing(spec: &Spec) -> bool {
+    spec.state == State::Used && spec.fill.is_none()
 }
 
 /// What is not the drive's own, or hides what it is.
@@ -75,8 +80,7 @@ fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
     let mut causes = Vec::new();
     if spec.fill.is_some_and(|fill| fill >= NEARLY_FULL) {
         causes.push("nearly_full");
-    } else if spec.state == State::Used && spec.fill.is_none() {
-        // Its past wrote every address and gave none up.
+    } else if trims_nothing(spec) {
         causes.push("no_trim");
     }
     let is_old = parameters
@@ -147,7 +151,9 @@ mod tests {
             ("tiny-flash?throttle=0.2", "heat"),
             ("qlc-nvme-1tb?hmb=off", "host_memory slc_cache"),
             ("qlc-nvme-1tb?hmb=64MiB", "slc_cache"),
-            ("cloud-gp2-100gib?lazy=on", "lazy_volume token_bucket"),
+            ("cloud-gp2-100gib", ""),
+            ("cloud-gp2-100gib?lazy=on", "lazy_volume"),
+            ("cloud-gp2-100gib?state=used", "token_bucket"),
             ("disk-2tb", ""),
             (
                 "disk-2tb?fragments=64KiB&weak=0.01&cache=off&shift=512",

@@ -6,6 +6,7 @@ mod flash;
 mod slc_cache;
 
 pub use causes::causes;
+pub(crate) use causes::trims_nothing;
 
 use crate::disk::disk_parameters::DiskParameters;
 use crate::model::{Mechanism, Model};

@@ -26,24 +26,37 @@ impl Score {
         let mut score = Self::default();
         for (case, answer) in cases.iter().zip(answers) {
             let top = answer.found.first().map(String::as_str);
-            if case.truth.is_empty() {
+            if case.expected.is_empty() {
                 score.healthy += 1;
-                score.healthy_called_sick += usize::from(top.is_some());
-                if let Some(top) = top {
+                let wrong = top.filter(|top| !case.truth.contains(top));
+                score.healthy_called_sick += usize::from(wrong.is_some());
+                if let Some(top) = wrong {
                     score.lines.push(format!("{} seed {}: healthy, called {top}", case.target, case.seed));
+                } else if answer.is_undecided {
+                    score.lines.push(format!("{} seed {}: healthy, undecided", case.target, case.seed));
                 }
                 continue;
             }
             score.sick += 1;
             match top {
-                Some(top) if case.truth.contains(&top) => score.right += 1,
+                Some(top) if case.expected.contains(&top) => score.right += 1,
                 Some(top) => {
-                    score.lines.push(format!("{} seed {}: {} called {top}", case.target, case.seed, case.truth.join("+")));
+                    score.lines.push(format!(
+                        "{} seed {}: {} called {top}",
+                        case.target,
+                        case.seed,
+                        case.expected.join("+")
+                    ));
                 }
                 None => {
                     score.undecided += 1;
                     let how = if answer.is_undecided { "undecided" } else { "not noticed" };
-                    score.lines.push(format!("{} seed {}: {} {how}", case.target, case.seed, case.truth.join("+")));
+                    score.lines.push(format!(
+                        "{} seed {}: {} {how}",
+                        case.target,
+                        case.seed,
+                        case.expected.join("+")
+                    ));
                 }
             }
         }
@@ -81,7 +94,7 @@ pub(super) fn report(cases: &[Case], answers: &[Answer]) -> String {
         let said = answer.found.first().cloned().unwrap_or_else(|| {
             if answer.is_undecided { "undecided".to_owned() } else { "nothing".to_owned() }
         });
-        let truth = if case.truth.is_empty() { "healthy".to_owned() } else { case.truth.join("+") };
+        let truth = if case.expected.is_empty() { "healthy".to_owned() } else { case.expected.join("+") };
         *matrix.entry(truth).or_default().entry(said).or_default() += 1;
     }
     let mut text = String::new();
