@@ -10,6 +10,7 @@ mod drives;
 mod endure;
 mod facts;
 mod fill;
+mod help;
 mod import;
 mod judge;
 mod model;
@@ -43,6 +44,7 @@ pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
 pub(crate) use facts::Facts;
 pub(crate) use fill::Fill;
+pub(crate) use help::Help;
 pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
 pub(crate) use model::{Model, ModelOf};
@@ -64,7 +66,13 @@ pub(crate) use xray::Xray;
 /// TARGET is a folder (its free space is measured with own files that are always removed), a file or a block device (they
 /// are only read), or a simulated drive: sim:NAME, sim:FILE.toml, sim:NAME?state=used.
 #[derive(Debug, Parser)]
-#[command(name = "likenew", version, propagate_version = true, max_term_width = 110)]
+#[command(
+    name = "likenew",
+    version,
+    propagate_version = true,
+    max_term_width = 110,
+    disable_help_subcommand = true
+)]
 #[command(after_help = "Exit codes: 0 fine, 1 could not finish, 2 wrong usage, 3 refused for safety, \
                         10 finished and found a problem, 130 interrupted.")]
 pub(crate) struct Arguments {
@@ -124,6 +132,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Goes on with a run that was interrupted
     Resume(Resume),
+    /// The manual page of a command or of a cause of slowness, such as slc_cache
+    Help(Help),
 }
 
 /// On what to measure.

@@ -10,6 +10,7 @@ pub(crate) mod drives;
 pub(crate) mod endure;
 pub(crate) mod facts;
 pub(crate) mod fill;
+pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod model;

@@ -24,6 +24,14 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// What two of them come to together: whatever is not fine stands, the later where neither is; what was interrupted was.
+    pub(crate) fn worse(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Interrupted, _) | (_, Self::Fine) => self,
+            _ => later,
+        }
+    }
+
     pub(crate) fn code(self) -> ExitCode {
         ExitCode::from(self as u8)
     }

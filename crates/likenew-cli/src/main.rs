@@ -66,5 +66,6 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Import(command) => commands::import::run(&command),
         Command::Watch(command) => commands::watch::run(&command),
         Command::Resume(command) => commands::resume::run(&command),
+        Command::Help(command) => commands::help::run(&command),
     }
 }

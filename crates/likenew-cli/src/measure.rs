@@ -92,6 +92,39 @@ pub(crate) fn measure_for(plan: Plan, aim: &Aim, how: &How, show: &mut Show<'_>)
     carry_out(Measurement { drive, procedure, evidence, instrument, archive, rehearsal }, how, show)
 }
 
+/// Carries out one plan after the other, each on a target of its own, and shows all reports together. What can not be measured is said and
+/// left out; the worst end is the end of all.
+pub(crate) fn measure_each(plans: Vec<(Plan, Aim)>, how: &How) -> Result<Exit, Failure> {
+    let is_several = plans.len() > 1;
+    let mut documents: Vec<Document> = Vec::new();
+    let mut exit = Exit::Fine;
+    for (plan, aim) in plans {
+        if let Some(target) = plan.target.as_deref().filter(|_| is_several) {
+            anstream::eprintln!("{target}:");
+        }
+        let ended = measure_for(plan, &aim, how, &mut |document| {
+            documents.push(document);
+            Ok(())
+        });
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(failure) if is_several => {
+                anstream::eprintln!("{}", failure.message());
+                failure.exit()
+            }
+            Err(failure) => return Err(failure),
+        };
+        exit = exit.worse(ended);
+        if exit == Exit::Interrupted {
+            break;
+        }
+    }
+    if !documents.is_empty() {
+        output::put(documents, &how.output)?;
+    }
+    Ok(exit)
+}
+
 /// Everything that a run needs to go on to its end.
 pub(crate) struct Measurement {
     pub(crate) drive: Box<dyn Drive>,

@@ -19,10 +19,20 @@ impl Origin {
     /// Whose figure it is, in words that follow "of".
     pub fn words(self) -> &'static str {
         match self {
-            Self::FirstRun => "what this drive did when it was measured first",
-            Self::Twin => "what a simulated drive of this model does when new",
+            Self::FirstRun => "what this drive did at first",
+            Self::Twin => "what its simulated twin does when new",
             Self::Advertised => "what its maker promises",
             Self::Link => "what its link carries",
+        }
+    }
+
+    /// In one word, in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FirstRun => "first_run",
+            Self::Twin => "twin",
+            Self::Advertised => "advertised",
+            Self::Link => "link",
         }
     }
 

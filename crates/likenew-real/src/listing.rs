@@ -17,6 +17,8 @@ pub struct Listed {
     pub model: Option<String>,
     /// Its size.
     pub capacity_bytes: u64,
+    /// Whether nothing else lies below it: neither a file, as under a loop device, nor memory, nor other devices.
+    pub is_drive: bool,
     /// What uses it, as far as can be seen: where it or a partition is mounted, swap, or a layer on top.
     pub used_by: Option<String>,
 }
@@ -42,7 +44,18 @@ fn listed(name: &str) -> Option<Listed> {
         parts.iter().find_map(|part| use_of(DeviceNumber::parse(&part.attribute("dev")?)?, part))
     });
     let path = format!("/dev/{}", name.replace('!', "/"));
-    (sectors > 0).then(|| Listed { path, model: device.model(), capacity_bytes: sectors * 512, used_by })
+    (sectors > 0).then(|| Listed {
+        path,
+        model: device.model(),
+        capacity_bytes: sectors * 512,
+        is_drive: is_drive(&device),
+        used_by,
+    })
+}
+
+fn is_drive(device: &BlockDevice) -> bool {
+    let made_up = ["loop", "ram", "zram"];
+    device.slaves().is_empty() && !made_up.into_iter().any(|kind| device.name().starts_with(kind))
 }
 
 fn device(dev: &str) -> Option<(DeviceNumber, BlockDevice)> {

@@ -65,6 +65,9 @@ fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::Answer>> 
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { break };
                     let answer = case.run(twins);
+                    if let Ok(answer) = &answer {
+                        eprintln!("{} seed {}: {}", case.target, case.seed, answer.found.join(", "));
+                    }
                     answers.lock().expect("no thread panics with it").push((index, answer));
                 }
             });

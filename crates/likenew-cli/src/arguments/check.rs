@@ -6,12 +6,22 @@ use clap::Args;
 use likenew_core::units::parse_size;
 use likenew_procedures::check::FigureName;
 
-use super::{How, On};
+use super::How;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    #[command(flatten)]
-    pub(crate) on: On,
+    /// Folders, files, block devices, or simulated drives: each is checked by itself, one after the other
+    #[arg(required_unless_present = "all", value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    /// Every drive of this machine, which is only read
+    #[arg(long, conflicts_with = "targets")]
+    pub(crate) all: bool,
+    /// Where all randomness comes from [default: 0, of real drives another one each time]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan as TOML and stop
+    #[arg(long)]
+    pub(crate) plan: bool,
     /// Bytes written at most; 0 for none [default: 2GiB, with --thorough 64GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,

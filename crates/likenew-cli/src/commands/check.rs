@@ -2,19 +2,53 @@
 
 use likenew_core::plan::Plan;
 use likenew_procedures::check::{CheckOptions, FigureName, OriginName, ReferenceOption};
+use likenew_real::listing::list;
 
 use crate::aim::Aim;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{measure_each, options, print_plan};
 use crate::{twin, usual};
 
-/// What may only be read is only read, so nothing is refused here.
+/// What may only be read is only read, so nothing is refused here but what can not be looked at.
 pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
-    ask(&command.on, &command.how, false, |aim| plan(&command, aim))
+    let targets = if command.all { drives()? } else { command.targets.clone() };
+    if targets.len() > 1 && (command.plan || command.how.export.is_some()) {
+        return Err(Failure::Usage("--plan and --export take one target".into()));
+    }
+    let mut exit = Exit::Fine;
+    let mut plans = Vec::new();
+    for target in &targets {
+        match plan(&command, target) {
+            Ok(planned) => plans.push(planned),
+            Err(failure) if targets.len() > 1 => {
+                anstream::eprintln!("{target}:\n{}", failure.message());
+                exit = exit.worse(failure.exit());
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    match plans.first() {
+        Some((plan, _)) if command.plan => print_plan(plan),
+        _ => Ok(exit.worse(measure_each(plans, &command.how)?)),
+    }
 }
 
-fn plan(command: &Check, aim: &Aim) -> Result<Plan, Failure> {
+/// The drives at the bottom, by the names of their devices.
+fn drives() -> Result<Vec<String>, Failure> {
+    let all = list()?;
+    let drives: Vec<String> = all.into_iter().filter(|of| of.is_drive).map(|of| of.path).collect();
+    if drives.is_empty() {
+        return Err(Failure::Usage(
+            "no drive is in sight here: give a folder, or run it on the machine itself".into(),
+        ));
+    }
+    Ok(drives)
+}
+
+fn plan(command: &Check, target: &str) -> Result<(Plan, Aim), Failure> {
+    let mut aim = Aim::take(target, &command.how)?;
+    aim.clear_leftover(&command.how)?;
     let mut asked =
         CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
     if aim.is_folder() {
@@ -22,8 +56,15 @@ fn plan(command: &Check, aim: &Aim) -> Result<Plan, Failure> {
         let area = asked.area(aim.usable_bytes()?);
         asked.bytes = Some(area * CheckOptions::PARTS);
     }
-    hold_against(&mut asked, command, aim)?;
-    Ok(command.on.plan_of("check", options(&asked)))
+    hold_against(&mut asked, command, &aim)?;
+    let seed = match command.seed {
+        Some(seed) => seed,
+        // What an earlier run has left is another run's only if its key is another one.
+        None if aim.is_real() => likenew_real::seed::fresh().map_err(anyhow::Error::new)?,
+        None => 0,
+    };
+    let (procedure, target) = ("check".to_owned(), Some(target.to_owned()));
+    Ok((Plan { schema: 1, procedure, target, seed, options: options(&asked) }, aim))
 }
 
 /// What figures are held against: as typed, as the catalogue has it, as the twin does; and the twin's shapes.

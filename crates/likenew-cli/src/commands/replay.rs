@@ -3,13 +3,11 @@
 use likenew_core::plan::Plan;
 use likenew_core::units::Nanos;
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
-use likenew_report::document::Document;
 
 use crate::aim::Aim;
 use crate::arguments::Replay;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure_for, options as settings, print_plan};
-use crate::output;
+use crate::measure::{measure_each, options as settings, print_plan};
 use crate::recordings::look_through;
 
 /// A folder's file is as long as the addresses of the recording reach, up to this.
@@ -39,28 +37,9 @@ pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
     if command.plan {
         return print_plan(&plan(&command.targets[0], &aims[0])?);
     }
-    let mut documents: Vec<Document> = Vec::new();
-    let mut exit = Exit::Fine;
-    for (target, aim) in command.targets.iter().zip(&aims) {
-        if several {
-            anstream::eprintln!("{target}:");
-        }
-        let plan = plan(target, aim)?;
-        exit = worse(
-            exit,
-            measure_for(plan, aim, &command.how, &mut |document| {
-                documents.push(document);
-                Ok(())
-            })?,
-        );
-        if matches!(exit, Exit::Interrupted | Exit::Unfinished) {
-            break;
-        }
-    }
-    if !documents.is_empty() {
-        output::put(documents, &command.how.output)?;
-    }
-    Ok(exit)
+    let plans = command.targets.iter().zip(aims);
+    let plans = plans.map(|(target, aim)| Ok((plan(target, &aim)?, aim))).collect::<Result<_, Failure>>()?;
+    measure_each(plans, &command.how)
 }
 
 fn or_reads_only(failure: Failure) -> Failure {
@@ -69,16 +48,6 @@ fn or_reads_only(failure: Failure) -> Failure {
             Failure::Refused(format!("{text}. What the recording reads can be replayed with --reads-only"))
         }
         other => other,
-    }
-}
-
-fn worse(one: Exit, other: Exit) -> Exit {
-    if one == Exit::Fine {
-        other
-    } else if other == Exit::Fine {
-        one
-    } else {
-        other
     }
 }
 

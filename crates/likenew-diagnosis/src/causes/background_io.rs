@@ -14,6 +14,8 @@ const CARD: Card = Card {
     explains: &[
         Symptom::OthersToo,
         Symptom::Stalls,
+        Symptom::Patchy,
+        Symptom::AlignmentCosts,
         Symptom::Uneven,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),

@@ -22,6 +22,8 @@ const CARD: Card = Card {
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
         Symptom::Below(Figure::WriteOnAndOn),
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::ReadAnywhereDeep),
     ],
     manual: include_str!("heat.md"),

@@ -14,6 +14,8 @@ const CARD: Card = Card {
     explains: &[
         Symptom::SecondIsFaster,
         Symptom::Patchy,
+        Symptom::FreshIsFaster,
+        Symptom::Uneven,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::ReadAnywhere),
         Symptom::Below(Figure::ReadAnywhereDeep),

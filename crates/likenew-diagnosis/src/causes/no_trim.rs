@@ -12,6 +12,7 @@ const CARD: Card = Card {
     because: "nobody tells it what is free, so it keeps moving data that was deleted long ago",
     kind: Kind::Drive,
     explains: &[
+        Symptom::WritesDrop,
         Symptom::Below(Figure::WriteInOrder),
         Symptom::Below(Figure::WriteOnAndOn),
         Symptom::Below(Figure::WriteAnywhere),
@@ -48,7 +49,7 @@ impl Cause for NoTrim {
         let trimming = case.facts.and_then(|facts| facts.file_system.as_ref()).map(|system| &system.trimming);
         scales.fact(
             trimming.and_then(|trimming| trimming.is_sent()),
-            (-3.0, 2.5),
+            (-3.0, 5.0),
             |is_sent| {
                 if is_sent {
                     "TRIM is sent for this file system".into()
@@ -59,6 +60,8 @@ impl Cause for NoTrim {
             "find out whether fstrim covers this file system: likenew facts",
         );
         arm(&mut scales, case, (-8.0, 0.5));
+        let shown = case.virtual_by().map(|_| true);
+        scales.fact(shown, (-3.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
         // Writes wait for data to be moved, reads hardly do.
         let writes = [Figure::WriteInOrder, Figure::WriteOnAndOn, Figure::WriteAnywhere];
         let slowest = writes.into_iter().filter_map(|figure| case.is_below(figure));
@@ -66,7 +69,7 @@ impl Cause for NoTrim {
         scales.sign(
             slowest.zip(case.is_below(Figure::ReadInOrder)).map(|(writes, reads)| writes.over(reads)),
             0.7,
-            (-3.0, 2.0),
+            (-0.5, 2.0),
             |ratio| format!("of what they should be, writes reach {} what reads do", times(ratio)),
             "give what it should do, or check it again later",
         );

@@ -61,6 +61,8 @@ impl Cause for OldData {
             "look at the age of the files: likenew facts",
         );
         arm(&mut scales, case, (-6.0, 0.5));
+        let shown = case.virtual_by().map(|_| true);
+        scales.fact(shown, (-6.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
         scales
     }
 

@@ -1,6 +1,6 @@
 //! Flash that is written with one bit a cell at first, until there is no room for that.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
 
 use super::{arm, times};
 
@@ -54,6 +54,19 @@ impl Cause for SlcCache {
             1.3,
             (-2.0, 0.0),
             |ratio| format!("reads became slower as well, by {}", times(ratio)),
+            "",
+        );
+        let beyond = case.beyond_usual(Shape::WriteDrop).filter(|_| !case.usual.is_empty());
+        scales.sign(
+            beyond,
+            1.3,
+            (-6.0, 1.0),
+            |ratio| {
+                format!(
+                    "where it is as it should be it does not fall like that, but by {} less",
+                    times(ratio)
+                )
+            },
             "",
         );
         arm(&mut scales, case, (-8.0, 1.0));

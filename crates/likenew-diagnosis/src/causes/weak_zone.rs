@@ -1,6 +1,6 @@
 //! Places of a disk that it can hardly read.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
 
 use super::{arm, times};
 
@@ -11,7 +11,16 @@ const CARD: Card = Card {
     name: "weak_zone",
     because: "some places can only be read with many retries: the surface is failing there",
     kind: Kind::Drive,
-    explains: &[Symptom::Patchy, Symptom::Stalls, Symptom::Errors, Symptom::Below(Figure::ReadInOrder)],
+    explains: &[
+        Symptom::Patchy,
+        Symptom::Stalls,
+        Symptom::Uneven,
+        Symptom::Errors,
+        Symptom::FreshIsFaster,
+        Symptom::Below(Figure::ReadInOrder),
+        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Figure::ReadAnywhereDeep),
+    ],
     manual: include_str!("weak_zone.md"),
 };
 
@@ -24,7 +33,7 @@ impl Cause for WeakZone {
         let mut scales = Scales::new(-1.0);
         arm(&mut scales, case, (2.0, -4.0));
         scales.sign(
-            case.signs.median_over_slowest,
+            case.beyond_usual(Shape::MedianOverSlowest),
             1.5,
             (3.0, -4.0),
             |ratio| format!("the slowest places take {} as long as the others", times(ratio)),
@@ -42,7 +51,7 @@ impl Cause for WeakZone {
             |is: bool, what: &str| format!("the drive {} {what}", if is { "counts" } else { "counts no" });
         scales.fact(
             drive.and_then(|drive| drive.health.pending_sectors.get()).map(|sectors| sectors > 0),
-            (4.0, -1.0),
+            (4.0, -2.0),
             |is| some(is, "sectors that wait to be read (SMART 197)"),
             "read its SMART as root: likenew facts",
         );

@@ -32,6 +32,8 @@ pub(super) const SMALL: u32 = 4096;
 pub(super) const SMALLS: u64 = 1024;
 pub(super) const SMALL_TIME: Nanos = Nanos::from_millis(1500);
 const SMALL_SAMPLES: u32 = 4096;
+/// Nothing more is begun after this much time, unless it is thorough: what matters most came first, and the last step may take some seconds.
+const TIME: Nanos = Nanos::from_secs(50);
 /// In which what others do is counted, before anything else is done.
 const QUIET_TIME: Nanos = Nanos::from_secs(2);
 
@@ -87,6 +89,9 @@ impl<'a> Course<'a> {
         if looks == 0 {
             return Step::Look(Look::Facts);
         }
+        if !self.options.thorough && self.elapsed() >= TIME {
+            return if looks == 1 { Step::Look(Look::Facts) } else { Step::Enough };
+        }
         let quiet = || self.once(QUIET, || Workload::rest(QUIET_TIME));
         if let Some(workload) = quiet().or_else(|| self.reads()).or_else(|| self.load()) {
             return Step::Run(workload);
@@ -95,6 +100,12 @@ impl<'a> Course<'a> {
             return step;
         }
         if looks == 1 { Step::Look(Look::Facts) } else { Step::Enough }
+    }
+
+    /// Time of the drive so far.
+    fn elapsed(&self) -> Nanos {
+        let spans = self.evidence.segments.iter().map(Segment::elapsed);
+        Nanos(spans.map(|span| span.0).sum())
     }
 
     pub(super) fn ran(&self, name: &str) -> Option<&'a Segment> {

@@ -16,7 +16,7 @@ use super::course::{
 use super::measured::Measured;
 
 const DEEP: u32 = 32;
-const DEEP_TIME: Nanos = Nanos::from_secs(6);
+const DEEP_TIME: Nanos = Nanos::from_secs(4);
 /// Small reads near each other stay within this.
 const NEAR_BYTES: u64 = 8 << 20;
 /// Reads after pauses: drives and links fall asleep within some tens of milliseconds.
@@ -24,7 +24,7 @@ const PAUSED: u64 = 24;
 const PAUSED_PER_S: f64 = 12.0;
 const PAUSED_TIME: Nanos = Nanos::from_secs(3);
 /// Reads that warm it, and their time in a thorough check.
-const LOAD_TIME: Nanos = Nanos::from_secs(8);
+const LOAD_TIME: Nanos = Nanos::from_secs(6);
 const LOAD_TIME_THOROUGH: Nanos = Nanos::from_secs(120);
 /// Until it is cool again.
 const COOL_TIME: Nanos = Nanos::from_secs(4);

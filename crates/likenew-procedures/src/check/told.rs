@@ -15,36 +15,41 @@ const CLUES_MAX: usize = 4;
 
 /// The answer in one sentence first, then each cause with its evidence, then what is left open.
 pub(super) fn verdicts(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Option<&str>) -> Vec<Verdict> {
-    let mut verdicts = vec![overall(case, diagnosis, not_written)];
-    verdicts.extend(diagnosis.found.iter().skip(1).map(|found| cause(case, found)));
-    verdicts.extend(diagnosis.open.iter().map(|open| undecided(case, open)));
-    verdicts.extend(diagnosis.latent.iter().map(latent));
-    verdicts.extend(diagnosis.design.iter().map(made_so));
-    verdicts
+    let mut all: Vec<Verdict> = diagnosis.found.iter().map(|found| cause(case, found)).collect();
+    let mut open = diagnosis.open.iter();
+    if all.is_empty() {
+        all.push(open.next().map_or_else(|| sound(case, diagnosis), |first| slow_for_no_reason(case, first)));
+    }
+    all.extend(open.map(|open| undecided(case, open)));
+    let first = all.remove(0);
+    all.insert(0, with_limits(first, case, not_written));
+    all.extend(diagnosis.latent.iter().map(latent));
+    all.extend(diagnosis.design.iter().map(made_so));
+    all
 }
 
-fn overall(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Option<&str>) -> Verdict {
-    let verdict = match (diagnosis.found.first(), diagnosis.overall) {
-        (Some(found), _) => cause(case, found),
-        (None, Overall::Undecided) => {
-            let open = diagnosis.open.first().expect("what is undecided is open");
-            let claim = format!("{}, and why is not decided.", capital(&slow(case, &[open.symptom])));
-            Verdict::new(claim, Standing::Undecided)
-        }
-        (None, Overall::AsNew) => {
-            let compared =
-                Figure::ALL.into_iter().filter_map(|figure| case.shortfall(figure).map(|of| (figure, of)));
-            compared.fold(
-                Verdict::new("It is as fast as it should be.", Standing::Holds),
-                |verdict, (figure, of)| verdict.because(compared_words(case, figure, of)),
-            )
-        }
-        (None, _) => {
-            let verdict = Verdict::new("Nothing about it looks slow.", Standing::Holds)
-                .caveat("There was nothing to hold its figures against: give --advertised read=550MB/s,write=520MB/s, or check it again later.");
-            figures(case).into_iter().fold(verdict, Verdict::because)
-        }
-    };
+fn sound(case: &Case<'_>, diagnosis: &Diagnosis) -> Verdict {
+    if diagnosis.overall == Overall::AsNew {
+        let compared =
+            Figure::ALL.into_iter().filter_map(|figure| case.shortfall(figure).map(|of| (figure, of)));
+        return compared.fold(
+            Verdict::new("It is as fast as it should be.", Standing::Holds),
+            |verdict, (figure, of)| verdict.because(compared_words(case, figure, of)),
+        );
+    }
+    let verdict = Verdict::new("Nothing about it looks slow.", Standing::Holds).caveat(
+        "There was nothing to hold its figures against: give --advertised read=550MB/s,write=520MB/s, or check it again later.",
+    );
+    figures(case).into_iter().fold(verdict, Verdict::because)
+}
+
+fn slow_for_no_reason(case: &Case<'_>, open: &Open) -> Verdict {
+    let claim = format!("{}, and why is not decided.", capital(&slow(case, &[open.symptom])));
+    rivals(Verdict::new(claim, Standing::Undecided), open)
+}
+
+/// What the first sentence does not cover.
+fn with_limits(verdict: Verdict, case: &Case<'_>, not_written: Option<&str>) -> Verdict {
     let verdict = match not_written {
         Some(why) => {
             verdict.caveat(format!("Nothing was written, so that nothing is said of writes: {why}."))
@@ -70,7 +75,7 @@ fn figures(case: &Case<'_>) -> Vec<String> {
 fn compared_words(case: &Case<'_>, figure: Figure, (share, reference): (Sign, Reference)) -> String {
     let measured = case.signs.figure(figure).map_or(f64::NAN, |sign| sign.value);
     format!(
-        "{}: {}, {:.0} % of {} ({})",
+        "{}: {}, {:.0} % of {}, {}",
         figure.words(),
         figure.said(measured),
         share.value * 100.0,
@@ -125,7 +130,12 @@ fn cause(case: &Case<'_>, found: &Found) -> Verdict {
 }
 
 fn undecided(case: &Case<'_>, open: &Open) -> Verdict {
-    let verdict = Verdict::new(format!("Why {} is known.", slow(case, &[open.symptom])), Standing::Undecided);
+    let claim = format!("Why {} is known.", slow(case, &[open.symptom]));
+    rivals(Verdict::new(claim, Standing::Undecided), open)
+}
+
+/// What it could be, and what would decide it.
+fn rivals(verdict: Verdict, open: &Open) -> Verdict {
     let verdict = open.rivals.iter().fold(verdict, |verdict, (card, chance)| {
         verdict.because(format!("with {:.0} % it is that {}", chance * 100.0, card.because))
     });
@@ -141,9 +151,8 @@ fn undecided(case: &Case<'_>, open: &Open) -> Verdict {
 
 fn latent(found: &Found) -> Verdict {
     let cure = found.cures.first().map_or_else(String::new, |cure| format!(" Cure: {}.", cure.what));
-    let verdict =
-        Verdict::new(format!("It costs nothing yet that {}.{cure}", found.card.because), Standing::Holds)
-            .problem();
+    let claim = format!("{}: that costs no speed yet.{cure}", capital(found.card.because));
+    let verdict = Verdict::new(claim, Standing::Holds).problem();
     found.because.iter().fold(verdict, |verdict, clue| verdict.because(clue.sentence.clone()))
 }
 
@@ -257,7 +266,7 @@ fn figure_row(case: &Case<'_>, figure: Figure, sign: Sign) -> FigureRow {
         low_per_s: sign.low,
         high_per_s: sign.high,
         reference_per_s: reference.map(|(_, of)| of.value),
-        reference: reference.map(|(_, of)| of.origin.words()),
+        reference: reference.map(|(_, of)| of.origin.name()),
         percent: reference.map(|(share, _)| share.value * 100.0),
     }
 }

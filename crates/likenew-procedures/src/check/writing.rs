@@ -21,8 +21,8 @@ use super::course::{
 use super::measured::{Measured, speed};
 
 /// After writes, and after TRIM.
-const REST: Nanos = Nanos::from_secs(4);
-const REST_LONG: Nanos = Nanos::from_secs(8);
+const REST: Nanos = Nanos::from_secs(3);
+const REST_LONG: Nanos = Nanos::from_secs(5);
 const REST_THOROUGH: Nanos = Nanos::from_secs(120);
 /// How long a file system may take to pass on what was deleted.
 const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
@@ -31,16 +31,16 @@ const WINDOWS: u64 = 128;
 /// Of the area, what is written again is this part.
 const PART: u64 = 4;
 /// Writes in order take no longer than this, so that a slow drive is not written to for minutes.
-const WRITE_TIME: Nanos = Nanos::from_secs(10);
+const WRITE_TIME: Nanos = Nanos::from_secs(7);
 const WRITE_TIME_THOROUGH: Nanos = Nanos::from_secs(600);
 /// What was written is looked for elsewhere by reads that lie closer than it is long, if there are no more of them than this.
 const ELSEWHERE_SHARE: f64 = 0.9;
 const ELSEWHERE_MAX: u64 = 1 << 14;
-const ELSEWHERE_TIME: Nanos = Nanos::from_secs(4);
+const ELSEWHERE_TIME: Nanos = Nanos::from_secs(3);
 /// Small writes are shifted by multiples of a sector up to a small I/O; there are fewer of each, since there are several.
 const SECTOR: u64 = 512;
 const SHIFTED: u64 = 96;
-const SHIFTED_TIME: Nanos = Nanos::from_millis(600);
+const SHIFTED_TIME: Nanos = Nanos::from_millis(500);
 
 impl Course<'_> {
     pub(super) fn writes(&self, area: &Range<u64>) -> Option<Step> {

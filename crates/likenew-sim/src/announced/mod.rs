@@ -108,7 +108,7 @@ fn file_system(spec: &Spec, model: &Model) -> FileSystem {
             ORIGIN,
         ),
         trimming: Trimming {
-            at_once: known(!trims_nothing(spec)),
+            at_once: known(!(trims_nothing(spec) && matches!(model.mechanism, Mechanism::Flash(_)))),
             timer_enabled: known(false),
             ..Trimming::default()
         },

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Context as _;
-use likenew_core::verdict::{Findings, Row};
+use likenew_core::verdict::{Findings, Row, Standing};
 use likenew_diagnosis::{Kind, by_name};
 use likenew_procedures::check::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
 use likenew_sim::Spec;
@@ -139,7 +139,7 @@ impl Case {
         let found = rows.iter().filter_map(|row| row.get("cause")?.as_str().map(str::to_owned));
         Ok(Answer {
             found: found.collect(),
-            is_undecided: findings.verdicts.iter().any(|verdict| verdict.claim.starts_with("Why ")),
+            is_undecided: findings.verdicts.iter().any(|verdict| verdict.standing == Standing::Undecided),
             said: findings
                 .verdicts
                 .iter()
