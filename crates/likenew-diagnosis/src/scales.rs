@@ -33,8 +33,8 @@ impl Scales {
         match sign {
             Some(sign) => {
                 let chance = sign.chance_above(threshold);
-                let ratio = chance * bits.0.exp2() + (1.0 - chance) * bits.1.exp2();
-                self.add(say(sign), ratio.log2());
+                // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would outweigh the common one.
+                self.add(say(sign), chance * bits.0 + (1.0 - chance) * bits.1);
             }
             None => self.lack(how, bits),
         }

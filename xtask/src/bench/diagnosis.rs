@@ -82,10 +82,16 @@ fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::Answer>> 
 mod tests {
     use super::*;
 
-    /// A smaller set; the bench prints the whole.
+    /// A smaller set, the drives that are quick; the bench prints the whole.
     #[test]
     fn causes_are_found_and_healthy_drives_are_called_healthy() {
-        let all = cases(1, false).unwrap();
+        let mut all = cases(1, false).unwrap();
+        all.retain(|case| {
+            ["sim:tiny-flash", "sim:wd6400aaks", "sim:cloud"]
+                .iter()
+                .any(|quick| case.target.starts_with(quick))
+        });
+        assert!(all.len() >= 20, "{}", all.len());
         let score = matrix::Score::of(&all, &run_all(&all, 2).unwrap());
         assert!(score.right_percent() >= matrix::RIGHT_REACHED, "{}", score.text());
         assert_eq!(score.healthy_called_sick, 0, "{}", score.text());

@@ -44,6 +44,13 @@ impl Cause for PowerSaving {
             |is| if is { "it is set to save power".into() } else { "it is set not to save power".into() },
             "look at its policies: likenew facts",
         );
+        let shown = case.virtual_by().map(|_| true);
+        scales.fact(
+            shown,
+            (-4.0, 0.0),
+            |_| "a hypervisor or a cloud shows it, whose machine may have slept".into(),
+            "",
+        );
         scales
     }
 

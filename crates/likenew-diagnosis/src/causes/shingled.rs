@@ -32,6 +32,8 @@ impl Cause for Shingled {
     fn weigh(&self, case: &Case<'_>) -> Scales {
         let mut scales = Scales::new(-2.0);
         arm(&mut scales, case, (2.0, -8.0));
+        let shown = case.virtual_by().map(|_| true);
+        scales.fact(shown, (-6.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
         let database = case.drive().map(|drive| &drive.database);
         // That a database does not say it says nothing.
         scales.fact(

@@ -93,7 +93,11 @@ impl<'a> Course<'a> {
             return if looks == 1 { Step::Look(Look::Facts) } else { Step::Enough };
         }
         let quiet = || self.once(QUIET, || Workload::rest(QUIET_TIME));
-        if let Some(workload) = quiet().or_else(|| self.reads()).or_else(|| self.load()) {
+        // Of a folder nothing can be read before something was written into it.
+        let first =
+            || self.area.as_ref().filter(|_| self.is_folder()).and_then(|area| self.first_writes(area));
+        let reads = || self.reads().or_else(|| self.load());
+        if let Some(workload) = quiet().or_else(first).or_else(reads) {
             return Step::Run(workload);
         }
         if let Some(step) = self.area.clone().and_then(|area| self.writes(&area)) {
@@ -117,10 +121,21 @@ impl<'a> Course<'a> {
         self.ran(name).is_none().then(|| Workload { name: name.to_owned(), ..make() })
     }
 
-    /// What is there to be read: nothing of a folder but what was written into it.
+    pub(super) fn is_folder(&self) -> bool {
+        self.evidence.identity.kind == Kind::Folder
+    }
+
+    /// What is there to be read: of a folder what was written into it, as whole blocks.
     pub(super) fn readable(&self) -> Option<Range<u64>> {
-        let capacity = self.evidence.geometry.capacity;
-        (self.evidence.identity.kind != Kind::Folder).then_some(0..capacity)
+        if self.is_folder() { self.written() } else { Some(0..self.evidence.geometry.capacity) }
+    }
+
+    /// What was written in order, as far as it got.
+    pub(super) fn written(&self) -> Option<Range<u64>> {
+        let area = self.area.as_ref()?;
+        let bytes = self.ran(WRITES)?.bytes(Op::Write).min(area.end - area.start);
+        let whole = bytes - bytes % u64::from(BLOCK);
+        (whole > 0).then(|| area.start..area.start + whole)
     }
 
     pub(super) fn place(&self, start: u64) -> Range<u64> {

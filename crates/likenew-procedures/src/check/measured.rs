@@ -1,5 +1,6 @@
 //! What was measured, as signs.
 
+use likenew_core::drive::Kind;
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
@@ -15,7 +16,7 @@ use super::course::{
     PAUSED_READS, PLACE, PLACE_AGAIN, PLACES, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS,
     SMALL_WRITES, TRIMMED_WRITES, WRITES, ZEROS,
 };
-use super::writing::shifts;
+use super::writing::{NOT_SHIFTED_AGAIN, shifts};
 
 /// The range of a sign holds nine of ten.
 const CONFIDENCE: f64 = 0.9;
@@ -85,20 +86,22 @@ impl<'a> Measured<'a> {
         let map: Vec<f64> = self.places(PLACE).into_iter().map(|(_, speed)| speed).collect();
         let fresh: Vec<f64> = self.places(FRESH).into_iter().map(|(_, speed)| speed).collect();
         let small = self.rate(SMALL_READS);
+        // Of a folder nothing is read that was there before.
+        let has_old = self.evidence.identity.kind != Kind::Folder;
         let over = |one: Option<Sign>, other: Option<Sign>| Some(one?.over(other?));
         let deep = self.ran(DEEP_READS);
         let drop = self.drop_of(WRITES);
         Signs {
             figures: self.figures(&map, &fresh),
             access_ns: small.map(|rate| Sign::within(1e9 * self.small_bytes(), 0.0).over(rate)),
-            fresh_over_old: over(sign_of(&fresh), sign_of(&middle(&map))),
-            fresh_small_over_old: over(self.rate(FRESH_SMALL), small),
+            fresh_over_old: over(sign_of(&fresh), sign_of(&middle(&map))).filter(|_| has_old),
+            fresh_small_over_old: over(self.rate(FRESH_SMALL), small).filter(|_| has_old),
             median_over_slowest: over(sign_of(&middle(&map)), sign_of(&slowest(&map))),
             first_over_last: over(
                 sign_of(&map[..map.len().min(3)]),
                 sign_of(&map[map.len().saturating_sub(3)..]),
             ),
-            again_over_first: self.again(),
+            again_over_first: self.again().filter(|_| has_old),
             wide_over_narrow: over(self.rate(NEAR_READS), small),
             deep_over_single: over(self.rate(DEEP_READS), small),
             paused_over_busy: self.paused(),
@@ -176,11 +179,13 @@ impl<'a> Measured<'a> {
 
     /// The fastest of the shifted small writes over those that are not shifted.
     fn shifted(&self) -> Option<Sign> {
-        let of = |shift: u64| self.rate(&format!("{SHIFTED_WRITES} {shift}"));
+        let of = |shift: &str| self.rate(&format!("{SHIFTED_WRITES} {shift}"));
         let block = self.evidence.geometry.block;
-        let others = shifts(block).skip(1).filter_map(of);
-        let fastest = others.max_by(|one, other| one.value.total_cmp(&other.value))?;
-        Some(fastest.over(of(0)?))
+        let fastest = |rates: &mut dyn Iterator<Item = Sign>| {
+            rates.max_by(|one, other| one.value.total_cmp(&other.value))
+        };
+        let others = fastest(&mut shifts(block).skip(1).filter_map(|shift| of(&shift.to_string())))?;
+        Some(others.over(fastest(&mut ["0", NOT_SHIFTED_AGAIN].into_iter().filter_map(of))?))
     }
 
     /// Zeros over what was written before and after them.

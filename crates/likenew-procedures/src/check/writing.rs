@@ -39,6 +39,7 @@ const ELSEWHERE_MAX: u64 = 1 << 14;
 const ELSEWHERE_TIME: Nanos = Nanos::from_secs(3);
 /// Small writes are shifted by multiples of a sector up to a small I/O; there are fewer of each, since there are several.
 const SECTOR: u64 = 512;
+pub(super) const NOT_SHIFTED_AGAIN: &str = "0 again";
 const SHIFTED: u64 = 96;
 const SHIFTED_TIME: Nanos = Nanos::from_millis(500);
 
@@ -48,9 +49,9 @@ impl Course<'_> {
         let part = area.start..area.start + (length / PART).next_multiple_of(u64::from(BLOCK)).min(length);
         let again = |name: &str, data: DataClass| self.once(name, || self.write(&part, length, data));
         let step = self
-            .once(WRITES, || self.write(area, length, self.stamped()))
+            .first_writes(area)
             .or_else(|| self.once(SETTLED, || Workload::rest(self.rest(REST))))
-            .or_else(|| self.fresh(area))
+            .or_else(|| self.fresh())
             .or_else(|| self.elsewhere(area))
             .or_else(|| self.small_writes(&part))
             .or_else(|| self.once(RESTED, || Workload::rest(self.rest(REST_LONG))))
@@ -72,6 +73,11 @@ impl Course<'_> {
         step.map(Step::Run)
     }
 
+    /// The whole area once, in order.
+    pub(super) fn first_writes(&self, area: &Range<u64>) -> Option<Workload> {
+        self.once(WRITES, || self.write(area, area.end - area.start, self.stamped()))
+    }
+
     /// One pass in order with a flush at its end; `length` is what a whole pass has.
     fn write(&self, region: &Range<u64>, length: u64, data: DataClass) -> Workload {
         let mut workload = in_order(Op::Write, region.clone(), self.write_time());
@@ -82,12 +88,8 @@ impl Course<'_> {
     }
 
     /// Reads what was written in order, as far as it got.
-    fn fresh(&self, area: &Range<u64>) -> Option<Workload> {
-        let written = self.ran(WRITES)?.bytes(Op::Write).min(area.end - area.start);
-        let written = area.start..area.start + written - written % u64::from(BLOCK);
-        if written.is_empty() {
-            return None;
-        }
+    fn fresh(&self) -> Option<Workload> {
+        let written = self.written()?;
         let places = places_of(&written, self.evidence.geometry.block);
         (0..AGAIN)
             .find_map(|index| {
@@ -108,11 +110,11 @@ impl Course<'_> {
     /// Whether what was written lies somewhere else as well: a drive that holds less than it says goes round, and one place then
     /// answers for two. Nothing but reads; a disk is too slow for so many of them, and no such disk was ever met.
     fn elsewhere(&self, area: &Range<u64>) -> Option<Workload> {
-        let below = 0..self.readable()?.end.min(area.start);
+        let below = 0..area.start;
         let block = SMALL.max(self.evidence.geometry.block);
         let grain = u64::from(block);
-        let written = self.ran(WRITES)?.bytes(Op::Write).min(area.end - area.start);
-        let step = (written as f64 * ELSEWHERE_SHARE) as u64 / grain * grain;
+        let written = self.written()?;
+        let step = ((written.end - written.start) as f64 * ELSEWHERE_SHARE) as u64 / grain * grain;
         let count = (below.end - below.start).checked_div(step)?;
         let is_slow = Measured::new(self.evidence).access().is_none_or(|access| access >= ARM_NS);
         if count == 0 || count > ELSEWHERE_MAX || is_slow {
@@ -133,8 +135,13 @@ impl Course<'_> {
             Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
         };
         self.once(SMALL_WRITES, || small(part.clone(), SMALLS, SMALL_TIME)).or_else(|| {
-            shifts(self.evidence.geometry.block).find_map(|shift| {
-                self.once(&format!("{SHIFTED_WRITES} {shift}"), || {
+            // Not shifted twice, before and after all others, as a drive may wake up or tire meanwhile.
+            let all = shifts(self.evidence.geometry.block).map(|shift| (shift, shift.to_string()));
+            let last = shifts(self.evidence.geometry.block)
+                .take(1)
+                .map(|shift| (shift, NOT_SHIFTED_AGAIN.to_owned()));
+            all.chain(last).find_map(|(shift, name)| {
+                self.once(&format!("{SHIFTED_WRITES} {name}"), || {
                     // The start of the zone shifts every address.
                     let region = part.start + shift..part.end - (u64::from(SMALL) - shift);
                     small(region, SHIFTED, SHIFTED_TIME)
