@@ -1,4 +1,4 @@
-//! The main job on a simulated drive: new and used, side by side.
+//! The main job on a simulated drive, new and used: what is wrong with it, then the figures side by side.
 
 use std::path::PathBuf;
 
@@ -23,11 +23,24 @@ pub(crate) fn run() -> anyhow::Result<()> {
     sh.create_dir(&folder)?;
 
     let runs = folder.join("runs");
+    for state in ["used", "new"] {
+        let drive = format!("{DRIVE}?state={state}");
+        println!("$ likenew check {drive}\n");
+        // A used drive ends with "found a problem", which is what a demonstration is for.
+        let said = cmd!(sh, "{likenew} check {drive} --archive {runs}")
+            .quiet()
+            .ignore_status()
+            .ignore_stderr()
+            .read();
+        let said = said.with_context(|| format!("could not run {}", likenew.display()))?;
+        let verdicts = said.split("\n\nsim:").next().unwrap_or_default();
+        println!("{verdicts}\n");
+    }
     for (procedure, flags) in [("bench", &["--span", "256MiB"][..]), ("fill", &["--files", "100"])] {
         for state in ["new", "used"] {
             let drive = format!("{DRIVE}?state={state}");
             println!("$ likenew {procedure} {drive} {}", flags.join(" "));
-            // A used drive ends with "found a problem", which is what a demonstration is for; the report comes below.
+            // The report comes below.
             let measured =
                 cmd!(sh, "{likenew} {procedure} {drive} {flags...} --archive {runs}").quiet().ignore_status();
             measured

@@ -3,6 +3,7 @@
 mod ageing;
 mod applications;
 mod cache;
+mod checked;
 mod consent;
 mod data;
 mod endured;
