@@ -101,6 +101,11 @@ fn mentions(text: &str, name: &str) -> bool {
 
 /// What a line tells of, by words that drivers of Linux use. Lines that only say that a drive was found are of no kind.
 fn kind(text: &str) -> Option<LogKind> {
+    // By these a driver says how it is set up, in words that stand in complaints, too.
+    const SETTINGS: [&str; 4] = ["AER: enabled with", "TaskAbort/Reset timeout", "hcc params", "quirk_"];
+    if SETTINGS.iter().any(|words| text.contains(words)) {
+        return None;
+    }
     const WORDS: [(LogKind, &[&str]); 8] = [
         (LogKind::HostMemory, &["host memory"]),
         (
@@ -161,6 +166,8 @@ fn kind(text: &str) -> Option<LogKind> {
             LogKind::Quirk,
             &[
                 "quirk",
+                "Quirks match",
+                "UAS is ignored",
                 "disabling queued TRIM",
                 "no_ncq_trim",
                 "NONCQ",
@@ -210,6 +217,13 @@ mod tests {
             ("sd 2:0:0:0: [sda] tag#19 uas_eh_abort_handler 0 uas-tag 20", Some(LogKind::LinkError)),
             ("usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd", Some(LogKind::Reset)),
             ("blk_update_request: I/O error, dev sda, sector 8", Some(LogKind::IoError)),
+            ("usb-storage 2-1:1.0: Quirks match for vid 152d pid 0578: 1000000", Some(LogKind::Quirk)),
+            ("usb 2-1: UAS is ignored for this device, using usb-storage instead", Some(LogKind::Quirk)),
+            ("nvme nvme0: platform quirk: setting simple suspend", Some(LogKind::Quirk)),
+            ("pcieport 0000:00:02.0: AER: enabled with IRQ 24", None),
+            ("pci 0000:00:04.0: quirk_usb_early_handoff+0x0/0x760 took 27658 usecs", None),
+            ("xhci_hcd 0000:00:04.0: hcc params 0x00087001 hci version 0x100 quirks 0x10", None),
+            ("megaraid_sas 0000:00:07.0: FW provided TM TaskAbort/Reset timeout\t: 0 secs/0 secs", None),
             ("ata1.00: supports DRM functions and may not be fully accessible", None),
             ("sd 2:0:0:0: [sda] Attached SCSI disk", None),
         ] {
