@@ -3,10 +3,10 @@
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{root, web};
+use crate::{guest_kernel, root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 16] = [
+const PACKAGES: [(&str, &str); 21] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -23,6 +23,11 @@ const PACKAGES: [(&str, &str); 16] = [
     ("gcc", "/usr/bin/cc"),
     ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
+    ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
+    ("busybox-static", "/usr/bin/busybox"),
+    ("kmod", "/usr/sbin/modprobe"),
+    ("dmsetup", "/usr/sbin/dmsetup"),
+    ("smartmontools", "/usr/sbin/smartctl"),
 ];
 
 /// Everything that has to hold before a change may land, in the order in which it fails fastest.
@@ -30,6 +35,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     install(&sh)?;
+    guest_kernel::bring_if_possible()?;
     cmd!(sh, "cargo fmt --all --check").run()?;
     // The page first: the tests of the report room then see the page that users get.
     web::test()?;

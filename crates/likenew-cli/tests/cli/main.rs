@@ -10,6 +10,8 @@ mod explained;
 mod facts;
 mod filesystem;
 mod fio;
+mod guest;
+mod guest_facts;
 mod modelled;
 mod real;
 mod recorded;
