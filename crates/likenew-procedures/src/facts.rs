@@ -2,7 +2,7 @@
 
 mod remarks;
 
-use likenew_core::facts::Facts as Known;
+use likenew_core::facts::{Drive, Fact, Facts as Known};
 use likenew_core::look::{Look, Seen};
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::{Findings, Standing, Verdict};
@@ -126,8 +126,13 @@ fn failing(facts: &Known) -> Verdict {
             .caveat("No drive told its health: none is known below it.");
     }
     let silent: Vec<_> = facts.drives.iter().filter(|drive| drive.health.failing.value().is_none()).collect();
-    let Some(first) = silent.first() else { return Verdict::new(claim, Standing::Fails) };
-    let why = first.health.failing.why().unwrap_or("nobody could ask");
+    if silent.is_empty() {
+        return Verdict::new(claim, Standing::Fails);
+    }
+    // Of several reasons the one counts that somebody can do something about.
+    let can_be_helped = |drive: &&&Drive| matches!(drive.health.failing, Fact::Unknown { help: Some(_), .. });
+    let told = silent.iter().find(can_be_helped).or(silent.first());
+    let why = told.and_then(|drive| drive.health.failing.why()).unwrap_or("nobody could ask");
     let names: Vec<&str> = silent.iter().map(|drive| &*drive.name).collect();
     let who = if silent.len() == facts.drives.len() {
         "No drive told its health".to_owned()
@@ -143,8 +148,6 @@ fn sentence(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::facts::{Drive, Fact};
-
     use super::*;
 
     fn known(answers: &[Option<bool>]) -> Known {

@@ -19,6 +19,7 @@ use kernel::Kernel;
 /// What the guest's programs and files are copied from: nothing is installed in it.
 const PROGRAMS: [&str; 3] = ["/usr/sbin/mkfs.ext4", "/usr/sbin/dmsetup", "/usr/sbin/smartctl"];
 const BUSYBOX: &str = "/usr/bin/busybox";
+const UNITS: [&str; 2] = ["/lib/systemd/system/fstrim.timer", "/lib/systemd/system/fstrim.service"];
 /// What the host needs besides.
 const TOOLS: [&str; 7] = [
     "/usr/bin/qemu-system-x86_64",
@@ -60,7 +61,7 @@ impl Guest {
         if !cfg!(target_arch = "x86_64") {
             return Err("the guest is made for x86-64 alone".to_owned());
         }
-        let needed = TOOLS.iter().chain(&PROGRAMS).chain([&BUSYBOX]);
+        let needed = TOOLS.iter().chain(&PROGRAMS).chain(&UNITS).chain([&BUSYBOX]);
         if let Some(missing) = needed.into_iter().find(|path| !Path::new(path).exists()) {
             return Err(format!("{missing} is not installed: `cargo xtask ci` installs it"));
         }
@@ -140,6 +141,9 @@ fn system(kernel: &Kernel, folder: &Path) -> Vec<u8> {
         system.file(&format!("/modules/{name}"), 0o644, &std::fs::read(module).unwrap());
     }
     system.file("/modules/order", 0o644, kernel.order().as_bytes());
+    for unit in UNITS {
+        system.file(unit, 0o644, &std::fs::read(unit).unwrap());
+    }
     for program in PROGRAMS {
         system.program(program, Path::new(program));
     }

@@ -301,6 +301,10 @@ fn a_bad_sector_behind_a_raid_controller_stands_in_the_log() {
         &name,
         &[("log_io_errors", json!(1)), ("log_timeouts", json!(0)), ("log_resets", json!(0))],
     );
+    assert!(
+        told.unknown("health", &name, "failing").contains("smartctl does not say"),
+        "its program was asked"
+    );
     let lines = told.value("log", &name, "lines").as_str().unwrap();
     assert!(lines.contains(&format!("I/O error, dev {name}, sector {BAD_SECTOR}")), "{lines}");
     assert_eq!(told.value("counts", &guest.disk("fast"), "log_io_errors"), 0, "it is another's");
@@ -361,6 +365,26 @@ fn a_folder_is_followed_down_to_its_drive() {
 }
 
 #[test]
+fn the_timer_of_the_distribution_trims_what_stands_in_its_table() {
+    let Some(guest) = guest() else { return };
+    for (name, covers, because) in [
+        ("plain", true, "it is listed in /etc/fstab"),
+        ("spinning", false, "the timer trims what /etc/fstab lists, and /mnt/spinning is not in it"),
+    ] {
+        Told::of(guest, name, 0).all_are(
+            "file_system",
+            &format!("/mnt/{name}"),
+            &[
+                ("timer_present", json!(true)),
+                ("timer_enabled", json!(true)),
+                ("timer_covers", json!(covers)),
+                ("timer_covers_because", json!(because)),
+            ],
+        );
+    }
+}
+
+#[test]
 fn a_file_in_a_loop_is_followed_into_the_file_system_that_holds_it() {
     let Some(guest) = guest() else { return };
     let (told, fast) = (Told::of(guest, "loop", 0), guest.disk("fast"));
@@ -416,9 +440,9 @@ fn who_may_ask_nothing_is_told_why() {
     told.all_are("identity", &fast, &[("model", json!("LN FAST")), ("rotation_rpm", json!(0))]);
     told.all_are("link", &first, &[("ceiling_bytes_per_s", json!(250_000_000))]);
     assert_eq!(told.value("health", &first, "temperature_c"), 49.85, "by the driver, which takes no rights");
-    let verdict = &told.0["verdicts"][1];
+    let verdict = told.0["verdicts"].as_array().unwrap().last().unwrap();
     assert_eq!(verdict["standing"], "undecided");
-    assert_eq!(verdict["caveats"][0], "No drive told its health: the system does not have it.");
+    assert_eq!(verdict["caveats"][0], "No drive told its health: asking for it takes root.");
     let locked = Told::of(guest, "nobody-locked", 0);
     assert!(locked.unknown("stack", "dm-1", "options").contains("takes root"));
 }
