@@ -55,13 +55,15 @@ fn install(sh: &Shell) -> anyhow::Result<()> {
         return Ok(());
     }
     println!("installing {}", missing.join(", "));
-    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] };
-    let install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
-    let front = [sudo, &install].concat();
-    let (program, front) = front.split_first().expect("a command has a first word");
-    cmd!(sh, "{program} {front...} update -qq").run()?;
-    let packages = missing.clone();
-    cmd!(sh, "{program} {front...} install -y -qq {packages...}")
-        .run()
+    apt_get(sh, &["update", "-qq"])?;
+    apt_get(sh, &[&["install", "-y", "-qq"], &missing[..]].concat())
         .with_context(|| format!("install these by hand: {}", missing.join(", ")))
+}
+
+/// Runs apt-get as root, which asks nothing.
+pub(crate) fn apt_get(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
+    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] };
+    let front = [sudo, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
+    let (program, front) = front.split_first().expect("a command has a first word");
+    Ok(cmd!(sh, "{program} {front...} {arguments...}").run()?)
 }
