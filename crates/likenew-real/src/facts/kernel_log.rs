@@ -99,83 +99,80 @@ fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| bounds(at))
 }
 
-/// What a line tells of, by words that drivers of Linux use. Lines that only say that a drive was found are of no kind.
+/// Words by which drivers of Linux complain, the most telling first.
+const WORDS: [(LogKind, &[&str]); 8] = [
+    (LogKind::HostMemory, &["host memory"]),
+    (
+        LogKind::LinkSpeed,
+        &["limiting SATA link speed", "limited by", "available PCIe bandwidth", "not running at top speed"],
+    ),
+    (LogKind::Timeout, &["timeout", "timed out", "Timeout", "not responding"]),
+    (
+        LogKind::LinkError,
+        &[
+            "BadCRC",
+            "ICRC",
+            "SError",
+            "AER:",
+            "PCIe Bus Error",
+            "CRC error",
+            "Handshk",
+            "BadTLP",
+            "BadDLLP",
+            "link is slow",
+            "uas_eh_",
+            "uas_zap_pending",
+            "data transfer failed",
+        ],
+    ),
+    (
+        LogKind::Reset,
+        &[
+            "resetting",
+            "controller is down",
+            "hard reset",
+            "soft reset",
+            "reset high-speed",
+            "reset SuperSpeed",
+            "USB disconnect",
+            "reset SuperSpeed Plus",
+        ],
+    ),
+    (
+        LogKind::IoError,
+        &[
+            "I/O error",
+            "critical medium error",
+            "critical target error",
+            "UNC",
+            "Medium Error",
+            "error -110",
+            "error -84",
+        ],
+    ),
+    (LogKind::Heat, &["temperature", "thermal", "throttl", "overheat"]),
+    (
+        LogKind::Quirk,
+        &[
+            "quirk",
+            "Quirks match",
+            "UAS is ignored",
+            "disabling queued TRIM",
+            "no_ncq_trim",
+            "NONCQ",
+            "Assuming drive cache: write through",
+            "Mode parameters changed",
+        ],
+    ),
+];
+
+/// What a line tells of, by words that drivers use. Lines that only say that a drive was found are of no kind.
 fn kind(text: &str) -> Option<LogKind> {
     // By these a driver says how it is set up, in words that stand in complaints, too.
     const SETTINGS: [&str; 4] = ["AER: enabled with", "TaskAbort/Reset timeout", "hcc params", "quirk_"];
     if SETTINGS.iter().any(|words| text.contains(words)) {
         return None;
     }
-    const WORDS: [(LogKind, &[&str]); 8] = [
-        (LogKind::HostMemory, &["host memory"]),
-        (
-            LogKind::LinkSpeed,
-            &[
-                "limiting SATA link speed",
-                "limited by",
-                "available PCIe bandwidth",
-                "not running at top speed",
-            ],
-        ),
-        (LogKind::Timeout, &["timeout", "timed out", "Timeout", "not responding"]),
-        (
-            LogKind::LinkError,
-            &[
-                "BadCRC",
-                "ICRC",
-                "SError",
-                "AER:",
-                "PCIe Bus Error",
-                "CRC error",
-                "Handshk",
-                "BadTLP",
-                "BadDLLP",
-                "link is slow",
-                "uas_eh_",
-                "uas_zap_pending",
-                "data transfer failed",
-            ],
-        ),
-        (
-            LogKind::Reset,
-            &[
-                "resetting",
-                "controller is down",
-                "hard reset",
-                "soft reset",
-                "reset high-speed",
-                "reset SuperSpeed",
-                "USB disconnect",
-                "reset SuperSpeed Plus",
-            ],
-        ),
-        (
-            LogKind::IoError,
-            &[
-                "I/O error",
-                "critical medium error",
-                "critical target error",
-                "UNC",
-                "Medium Error",
-                "error -110",
-                "error -84",
-            ],
-        ),
-        (LogKind::Heat, &["temperature", "thermal", "throttl", "overheat"]),
-        (
-            LogKind::Quirk,
-            &[
-                "quirk",
-                "Quirks match",
-                "UAS is ignored",
-                "disabling queued TRIM",
-                "no_ncq_trim",
-                "NONCQ",
-                "Assuming drive cache: write through",
-                "Mode parameters changed",
-            ],
-        ),
-    ];
     let is_kind = |words: &[&str]| words.iter().any(|word| text.contains(word));
     WORDS.iter().find(|(_, words)| is_kind(words)).map(|(kind, _)| *kind)
 }
