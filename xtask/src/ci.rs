@@ -3,10 +3,10 @@
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{root, web};
+use crate::{guest_kernel, root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 16] = [
+const PACKAGES: [(&str, &str); 21] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -23,6 +23,11 @@ const PACKAGES: [(&str, &str); 16] = [
     ("gcc", "/usr/bin/cc"),
     ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
+    ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
+    ("busybox-static", "/usr/bin/busybox"),
+    ("kmod", "/usr/sbin/modprobe"),
+    ("dmsetup", "/usr/sbin/dmsetup"),
+    ("smartmontools", "/usr/sbin/smartctl"),
 ];
 
 /// Everything that has to hold before a change may land, in the order in which it fails fastest.
@@ -30,6 +35,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     install(&sh)?;
+    guest_kernel::bring_if_possible()?;
     cmd!(sh, "cargo fmt --all --check").run()?;
     // The page first: the tests of the report room then see the page that users get.
     web::test()?;
@@ -49,13 +55,15 @@ fn install(sh: &Shell) -> anyhow::Result<()> {
         return Ok(());
     }
     println!("installing {}", missing.join(", "));
-    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] };
-    let install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
-    let front = [sudo, &install].concat();
-    let (program, front) = front.split_first().expect("a command has a first word");
-    cmd!(sh, "{program} {front...} update -qq").run()?;
-    let packages = missing.clone();
-    cmd!(sh, "{program} {front...} install -y -qq {packages...}")
-        .run()
+    apt_get(sh, &["update", "-qq"])?;
+    apt_get(sh, &[&["install", "-y", "-qq"], &missing[..]].concat())
         .with_context(|| format!("install these by hand: {}", missing.join(", ")))
+}
+
+/// Runs apt-get as root, which asks nothing.
+pub(crate) fn apt_get(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
+    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] };
+    let front = [sudo, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
+    let (program, front) = front.split_first().expect("a command has a first word");
+    Ok(cmd!(sh, "{program} {front...} {arguments...}").run()?)
 }

@@ -1,8 +1,9 @@
-//! All automation of the project: `cargo xtask tidy | ci | web | demo | bench NAME | reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | guest-kernel | web | demo | bench NAME | reproduce`.
 
 mod bench;
 mod ci;
 mod demo;
+mod guest_kernel;
 mod reproduce;
 mod tidy;
 mod web;
@@ -18,6 +19,8 @@ enum Task {
     Tidy,
     /// Install what is missing, then check and test everything: what `make test` does
     Ci,
+    /// Bring the kernel of the guest in which facts are tested; where none can be had, say so and go on
+    GuestKernel,
     /// Build the page that reports embed; without Node, say so and go on
     Web,
     /// Measure a simulated drive, new and used, and make a page of it
@@ -53,6 +56,7 @@ fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Tidy => tidy::run(),
         Task::Ci => ci::run(),
+        Task::GuestKernel => guest_kernel::bring_if_possible(),
         Task::Web => web::build_if_possible(),
         Task::Demo => demo::run(),
         Task::Bench(Bench::Diagnosis(options)) => bench::diagnosis::run(&options),

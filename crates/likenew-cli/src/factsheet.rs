@@ -1,20 +1,55 @@
 //! Facts as a person reads them: what stands out, then everything by subject, then what is not known and what would help.
 
 use std::fmt;
+use std::path::Path;
 
 use likenew_core::facts::{FactRow, Facts};
+use likenew_core::instrument::Instrument;
+use likenew_core::look::Seen;
+use likenew_core::procedure::Evidence;
 use likenew_core::units::{Nanos, amount, rate, three_digits};
-use likenew_core::verdict::Findings;
+use likenew_core::verdict::{Findings, Standing};
 use serde_json::Value;
+
+use crate::arguments::Output;
+use crate::exit::Failure;
+use crate::measure::document;
+use crate::output;
 
 /// Columns of the names of facts.
 const NAMES: usize = 26;
 /// Of the kernel's log so many lines are shown.
 const LINES_MAX: usize = 8;
 
+/// Whether what was run is shown as a sheet of facts.
+pub(crate) fn is_of(evidence: &Evidence) -> bool {
+    evidence.plan.procedure == "facts"
+}
+
+/// Shows the facts that were collected wherever they were asked for; what was not collected is said as of any other procedure.
+pub(crate) fn put(
+    evidence: &Evidence,
+    findings: Findings,
+    instrument: Instrument,
+    origins: bool,
+    output: &Output,
+) -> Result<(), Failure> {
+    let seen = evidence.sights.iter().rev().find_map(|sight| match &sight.seen {
+        Seen::Facts(facts) => Some(facts),
+        _ => None,
+    });
+    let to_standard_output = output.json.as_deref() == Some(Path::new("-"));
+    let Some(facts) = seen.filter(|_| !to_standard_output) else {
+        return output::put(vec![document(evidence, findings, instrument)], output);
+    };
+    let sheet = Factsheet { facts, findings: &findings, width: output::width().min(100), origins };
+    output::print(&sheet.to_string())?;
+    output::put_aside(document(evidence, findings, instrument), output)
+}
+
 /// A sheet of facts.
 pub(crate) struct Factsheet<'a> {
-    /// As they were just collected: a serial number is shown to who asked, and stands nowhere else.
+    /// As they were just collected: a serial number is shown to who asked, and stands nowhere else. Of a stored run it is its hash.
     pub(crate) facts: &'a Facts,
     /// What was concluded.
     pub(crate) findings: &'a Findings,
@@ -42,7 +77,8 @@ impl fmt::Display for Factsheet<'_> {
             }
         }
         groups.iter().try_for_each(|group| self.group(f, group))?;
-        self.unknown(f, &rows)
+        self.unknown(f, &rows)?;
+        self.undecided(f)
     }
 }
 
@@ -143,6 +179,17 @@ impl Factsheet<'_> {
             .word_separator(textwrap::WordSeparator::AsciiSpace)
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
         textwrap::wrap(text, options).iter().try_for_each(|line| writeln!(f, "{}", line.trim_end()))
+    }
+
+    /// What could not be said.
+    fn undecided(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let undecided =
+            self.findings.verdicts.iter().filter(|verdict| verdict.standing == Standing::Undecided);
+        let mut caveats = undecided.flat_map(|verdict| &verdict.caveats).peekable();
+        if caveats.peek().is_some() {
+            writeln!(f)?;
+        }
+        caveats.try_for_each(|caveat| self.wrapped(f, "", "", caveat))
     }
 
     /// One line for each reason.

@@ -2,7 +2,7 @@
 
 mod remarks;
 
-use likenew_core::facts::Facts as Known;
+use likenew_core::facts::{Drive, Fact, Facts as Known};
 use likenew_core::look::{Look, Seen};
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::{Findings, Standing, Verdict};
@@ -77,21 +77,27 @@ impl Procedure for Facts {
 
 fn judge(facts: &Known, findings: &mut Findings) {
     let remarks = remarks(facts);
-    findings.verdicts.push(failing(facts));
     let standing = if remarks.is_empty() { Standing::Fails } else { Standing::Holds };
     let verdict = remarks.iter().fold(remarkable(standing), |verdict, remark| {
         verdict.because(format!("{}: {}", remark.subject, remark.words))
     });
     let rows = facts.rows();
     let unknown = rows.iter().filter(|row| row.unknown.is_some()).count();
-    findings.verdicts.push(if unknown > 0 {
+    let remarkable = if unknown > 0 {
         verdict.caveat(format!(
             "{unknown} of {} facts are not known; the table says why, and what would help.",
             rows.len()
         ))
     } else {
         verdict
-    });
+    };
+    // What a drive says of its end comes before all else; that none says so is no news.
+    let failing = failing(facts);
+    let verdicts = match failing.standing {
+        Standing::Holds => [failing, remarkable],
+        _ => [remarkable, failing],
+    };
+    findings.verdicts.extend(verdicts);
     if !remarks.is_empty() {
         findings.tables.insert("worth_a_look".to_owned(), remarks.iter().map(row).collect());
     }
@@ -115,25 +121,25 @@ fn failing(facts: &Known) -> Verdict {
             verdict.because(format!("{}: {words}.", drive.name))
         });
     }
-    let silent: Vec<&str> = facts
-        .drives
-        .iter()
-        .filter(|drive| drive.health.failing.value().is_none())
-        .map(|drive| drive.name.as_str())
-        .collect();
-    match (facts.drives.is_empty(), silent.is_empty()) {
-        (false, true) => Verdict::new(claim, Standing::Fails),
-        (true, _) => Verdict::new(claim, Standing::Undecided).caveat("No drive is known below it."),
-        (false, false) => {
-            let why = facts
-                .drives
-                .iter()
-                .find_map(|drive| drive.health.failing.why())
-                .unwrap_or("nobody could ask");
-            Verdict::new(claim, Standing::Undecided)
-                .caveat(format!("Of {} it is not known: {why}.", silent.join(", ")))
-        }
+    if facts.drives.is_empty() {
+        return Verdict::new(claim, Standing::Undecided)
+            .caveat("No drive told its health: none is known below it.");
     }
+    let silent: Vec<_> = facts.drives.iter().filter(|drive| drive.health.failing.value().is_none()).collect();
+    if silent.is_empty() {
+        return Verdict::new(claim, Standing::Fails);
+    }
+    // Of several reasons the one counts that somebody can do something about.
+    let can_be_helped = |drive: &&&Drive| matches!(drive.health.failing, Fact::Unknown { help: Some(_), .. });
+    let told = silent.iter().find(can_be_helped).or(silent.first());
+    let why = told.and_then(|drive| drive.health.failing.why()).unwrap_or("nobody could ask");
+    let names: Vec<&str> = silent.iter().map(|drive| &*drive.name).collect();
+    let who = if silent.len() == facts.drives.len() {
+        "No drive told its health".to_owned()
+    } else {
+        format!("Of {} the health is not known", names.join(", "))
+    };
+    Verdict::new(claim, Standing::Undecided).caveat(format!("{who}: {why}."))
 }
 
 fn sentence(words: &str) -> String {
@@ -142,27 +148,46 @@ fn sentence(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::facts::{Drive, Fact};
-
     use super::*;
 
-    fn standing(answers: &[Option<bool>]) -> (Standing, bool) {
+    fn known(answers: &[Option<bool>]) -> Known {
         let drive = |(number, failing): (usize, &Option<bool>)| {
             let mut drive = Drive { name: format!("sd{number}"), ..Drive::default() };
             drive.health.failing = Fact::of(*failing, "it takes root", "SMART");
             drive
         };
-        let drives = answers.iter().enumerate().map(drive).collect();
-        let verdict = failing(&Known { drives, ..Known::default() });
-        (verdict.standing, verdict.problem)
+        Known { drives: answers.iter().enumerate().map(drive).collect(), ..Known::default() }
     }
 
     #[test]
     fn one_failing_drive_is_a_problem_and_silence_is_no_health() {
+        let standing = |answers: &[Option<bool>]| {
+            let verdict = failing(&known(answers));
+            (verdict.standing, verdict.problem)
+        };
         assert_eq!(standing(&[Some(false), Some(true), None]), (Standing::Holds, true));
         assert_eq!(standing(&[Some(false), Some(false)]), (Standing::Fails, false));
         assert_eq!(standing(&[Some(false), None]), (Standing::Undecided, false));
         assert_eq!(standing(&[]), (Standing::Undecided, false));
+    }
+
+    #[test]
+    fn a_failing_drive_comes_first_and_silence_last_in_plain_words() {
+        let verdicts = |answers: &[Option<bool>]| {
+            let mut findings = Findings::default();
+            judge(&known(answers), &mut findings);
+            findings.verdicts
+        };
+        assert!(verdicts(&[None, Some(true)])[0].claim.contains("failing"));
+        for (answers, words) in [
+            (&[None, None][..], "No drive told its health: it takes root."),
+            (&[Some(false), None], "Of sd1 the health is not known: it takes root."),
+            (&[], "No drive told its health: none is known below it."),
+        ] {
+            let last = verdicts(answers).pop().unwrap();
+            assert_eq!((last.standing, &*last.caveats[0]), (Standing::Undecided, words));
+        }
+        assert_eq!(verdicts(&[Some(false)])[1].standing, Standing::Fails);
     }
 
     #[test]

@@ -118,6 +118,21 @@ impl BlockDevice {
         Some(link.file_name()?.to_string_lossy().into_owned())
     }
 
+    /// The bus of a hypervisor that it hangs on, itself or by a controller of SCSI: `virtio`, `xen`, `vmbus`.
+    pub(crate) fn hypervisor(&self) -> Option<&'static str> {
+        let bus = self.bus();
+        let hangs_on = |name: &str| bus.as_deref() == Some(name) || self.hangs_on(name);
+        ["virtio", "xen", "vmbus"].into_iter().find(|name| hangs_on(name))
+    }
+
+    /// Whether a part of its path begins with this word and a number, as `usb2` and `session1` do.
+    pub(crate) fn hangs_on(&self, word: &str) -> bool {
+        self.folder.components().any(|part| {
+            let rest = part.as_os_str().to_str().and_then(|part| part.strip_prefix(word));
+            rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    }
+
     fn links(&self, kind: &str) -> Vec<String> {
         let links = fs::read_dir(self.folder.join(kind)).into_iter().flatten().flatten();
         let mut names: Vec<_> = links.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -148,6 +163,9 @@ mod tests {
         assert_eq!(disk.model().unwrap(), "Seagate INTEL SSDSA2M080");
         let [partition] = &disk.partitions()[..] else { panic!("one partition") };
         assert_eq!((partition.name(), partition.disk().name()), ("sda1".into(), "sda".into()));
+        assert_eq!(disk.hypervisor(), None);
+        let volume = root.path().join("devices/pci0000:00/virtio2/host7/target7:0:0/7:0:0:0/block/sdc");
+        assert_eq!(BlockDevice::at(volume).hypervisor(), Some("virtio"));
         assert_eq!((disk.holders(), disk.slaves().len()), (vec!["dm-0".to_owned()], 0));
     }
 }

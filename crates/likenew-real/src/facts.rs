@@ -1,7 +1,7 @@
 //! What the system and the drive say of the whole way from a folder to its medium.
 //!
 //! **Everything here only reads.** Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading; devices are opened
-//! read-only and asked by the commands that [`asker::Question`] lists, none of which changes anything in a drive; a bridge of USB is
+//! read-only and asked by the commands that `asker::Question` lists, none of which changes anything in a drive; a bridge of USB is
 //! asked nothing beyond what the kernel has asked it already. Whatever is missing, unreadable or nonsense becomes an unknown fact with
 //! its reason, and no error.
 

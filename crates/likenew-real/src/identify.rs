@@ -101,7 +101,7 @@ impl About {
                 slaves.join(", ")
             ));
         }
-        self.caveats.extend(device_caveat(&disk.name(), self.model.as_deref(), disk.bus().as_deref()));
+        self.caveats.extend(device_caveat(&disk.name(), self.model.as_deref(), disk.hypervisor()));
     }
 }
 
@@ -153,14 +153,13 @@ const VIRTUAL_MODELS: [&str; 8] =
     ["QEMU", "VBOX", "VMware", "Virtual", "Elastic Block Store", "PersistentDisk", "BlockVolume", "LIO-ORG"];
 
 /// By whom a disk is shown, if it is a virtual one: the bus of the hypervisor, or the words of its model.
-pub(crate) fn virtual_by(model: Option<&str>, bus: Option<&str>) -> Option<String> {
-    let of_bus = bus.filter(|bus| matches!(*bus, "virtio" | "xen" | "vmbus"));
+pub(crate) fn virtual_by(model: Option<&str>, hypervisor: Option<&str>) -> Option<String> {
     let of_model = || model.filter(|model| VIRTUAL_MODELS.iter().any(|word| model.contains(word)));
-    of_bus.or_else(of_model).map(crate::drive_facts::clean)
+    hypervisor.or_else(of_model).map(crate::drive_facts::clean)
 }
 
-fn device_caveat(name: &str, model: Option<&str>, bus: Option<&str>) -> Option<String> {
-    let sentence = if virtual_by(model, bus).is_some() {
+fn device_caveat(name: &str, model: Option<&str>, hypervisor: Option<&str>) -> Option<String> {
+    let sentence = if virtual_by(model, hypervisor).is_some() {
         "this is a virtual disk: what is measured includes the host's cache and limits, and the drive below is not identified"
     } else if name.starts_with("zram") || name.starts_with("ram") {
         "this is memory, not a drive"
@@ -193,18 +192,18 @@ mod tests {
             assert!(caveat.contains(word), "{caveat}");
         }
         assert_eq!(file_system_caveat("ext4", "rw,discard"), None);
-        for (name, model, bus, word) in [
+        for (name, model, hypervisor, word) in [
             ("vda", None, Some("virtio"), "virtual disk"),
-            ("sda", Some("QEMU HARDDISK"), Some("scsi"), "virtual disk"),
-            ("nvme0n1", Some("Amazon Elastic Block Store"), Some("nvme"), "virtual disk"),
+            ("sda", Some("QEMU HARDDISK"), None, "virtual disk"),
+            ("nvme0n1", Some("Amazon Elastic Block Store"), None, "virtual disk"),
             ("loop3", None, None, "file on another drive"),
             ("zram0", None, None, "memory"),
             ("nbd0", None, None, "network"),
         ] {
-            let caveat = device_caveat(name, model, bus).unwrap();
+            let caveat = device_caveat(name, model, hypervisor).unwrap();
             assert!(caveat.contains(word), "{caveat}");
         }
-        assert_eq!(device_caveat("nvme0n1", Some("Samsung SSD 990 PRO"), Some("nvme")), None);
+        assert_eq!(device_caveat("nvme0n1", Some("Samsung SSD 990 PRO"), None), None);
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
         LayerKind::Loop
     } else if ["ram", "zram", "brd"].into_iter().any(numbered) {
         LayerKind::Memory
-    } else if ["nbd", "rbd", "drbd"].into_iter().any(numbered) || hangs_on(device, "session") {
+    } else if ["nbd", "rbd", "drbd"].into_iter().any(numbered) || device.hangs_on("session") {
         LayerKind::Network
-    } else if hangs_on(device, "usb") {
+    } else if device.hangs_on("usb") {
         LayerKind::UsbDisk
     } else if matches!(device.bus().as_deref(), Some("virtio" | "xen" | "vmbus")) {
         LayerKind::VirtualDisk
@@ -48,12 +48,4 @@ fn mapping_kind(device: &BlockDevice) -> LayerKind {
         Some("mpath") => LayerKind::Multipath,
         _ => LayerKind::Mapping,
     }
-}
-
-/// Whether a part of its path begins with this word and a number, as `usb2` and `session1` do.
-fn hangs_on(device: &BlockDevice, word: &str) -> bool {
-    device.folder().components().any(|part| {
-        let rest = part.as_os_str().to_str().and_then(|part| part.strip_prefix(word));
-        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    })
 }

@@ -55,6 +55,65 @@ pub(crate) trait Device: Send {
     fn accounting(&self) -> Accounting;
 }
 
+/// Passes the named calls of a [`Device`] on to `self.inner` as they are: for what stands around a mechanism and changes some of its ways.
+macro_rules! pass_on {
+    ($($call:ident),+) => {
+        $($crate::device::pass_on!(@ $call);)+
+    };
+    (@ next_at) => {
+        fn next_at(&self) -> Option<Nanos> {
+            self.inner.next_at()
+        }
+    };
+    (@ keeps_data) => {
+        fn keeps_data(&self) -> bool {
+            self.inner.keeps_data()
+        }
+    };
+    (@ keep_data) => {
+        fn keep_data(&mut self) {
+            self.inner.keep_data();
+        }
+    };
+    (@ brings_bytes) => {
+        fn brings_bytes(&self, io: &Io) -> bool {
+            self.inner.brings_bytes(io)
+        }
+    };
+    (@ data) => {
+        fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+            self.inner.data(slot)
+        }
+    };
+    (@ health) => {
+        fn health(&self) -> likenew_core::target::Health {
+            self.inner.health()
+        }
+    };
+    (@ self_counts) => {
+        fn self_counts(&self, now: Nanos) -> $crate::device::SelfCounts {
+            self.inner.self_counts(now)
+        }
+    };
+    (@ come_to_rest) => {
+        fn come_to_rest(&mut self, now: Nanos) -> Nanos {
+            self.inner.come_to_rest(now)
+        }
+    };
+    (@ save) => {
+        fn save(&self, now: Nanos) -> Vec<u8> {
+            self.inner.save(now)
+        }
+    };
+    (@ accounting) => {
+        fn accounting(&self) -> likenew_core::drive::Accounting {
+            self.inner.accounting()
+        }
+    };
+}
+
+pub(crate) use pass_on;
+
 /// What a drive counts of itself since it was opened, as far as it counts such a thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SelfCounts {

@@ -1,14 +1,10 @@
 //! `likenew facts`: what the system and the drive say. Nothing is opened for I/O, and nothing is made in a folder.
 
-use std::path::Path;
-
 use likenew_archive::{Archive, Machine, Run};
 use likenew_core::drive::Drive;
 use likenew_core::instrument::Instrument;
-use likenew_core::look::Seen;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
-use likenew_core::verdict::Findings;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_real::facts::Glance;
 use likenew_run::conduct::conduct;
@@ -17,12 +13,12 @@ use likenew_sim::Spec;
 use crate::aim::read_file;
 use crate::arguments::Facts;
 use crate::exit::{Exit, Failure};
-use crate::factsheet::Factsheet;
+use crate::factsheet;
 use crate::follow::Follow;
-use crate::measure::{archive_root, document, print_plan, said};
+use crate::interrupt;
+use crate::measure::{archive_root, print_plan, said};
 use crate::progress::Progress;
 use crate::recordings::Recordings;
-use crate::{interrupt, output};
 
 pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
     let options = toml::Table::new();
@@ -54,7 +50,7 @@ pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
         anstream::eprintln!("The run is kept in {}.", run.path().display());
     }
     let found = findings.found_problem();
-    show(&command, &evidence, findings, instrument)?;
+    factsheet::put(&evidence, findings, instrument, command.origins, &command.output)?;
     Ok(said(end?, found))
 }
 
@@ -104,24 +100,4 @@ fn archive(evidence: &Evidence, instrument: &Instrument, command: &Facts) -> Opt
             None
         }
     }
-}
-
-fn show(
-    command: &Facts,
-    evidence: &Evidence,
-    findings: Findings,
-    instrument: Instrument,
-) -> Result<(), Failure> {
-    let seen = evidence.sights.iter().rev().find_map(|sight| match &sight.seen {
-        Seen::Facts(facts) => Some(facts),
-        _ => None,
-    });
-    let to_standard_output = command.output.json.as_deref() == Some(Path::new("-"));
-    let Some(facts) = seen.filter(|_| !to_standard_output) else {
-        return output::put(vec![document(evidence, findings, instrument)], &command.output);
-    };
-    let sheet =
-        Factsheet { facts, findings: &findings, width: output::width().min(100), origins: command.origins };
-    output::print(&sheet.to_string())?;
-    output::put_aside(document(evidence, findings, instrument), &command.output)
 }

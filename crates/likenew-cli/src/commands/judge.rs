@@ -6,8 +6,7 @@ use likenew_procedures::all;
 use crate::arguments::Judge;
 use crate::exit::{Exit, Failure};
 use crate::measure::document;
-use crate::output;
-use crate::watched;
+use crate::{factsheet, output, watched};
 
 pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let record = Record::open(&command.run).map_err(anyhow::Error::new)?;
@@ -20,6 +19,11 @@ pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let procedure = all::from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let findings = all::judge(&*procedure, &evidence);
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
-    output::put(vec![document(&evidence, findings, record.header.machine.instrument)], &command.output)?;
+    let instrument = record.header.machine.instrument;
+    if factsheet::is_of(&evidence) {
+        factsheet::put(&evidence, findings, instrument, false, &command.output)?;
+    } else {
+        output::put(vec![document(&evidence, findings, instrument)], &command.output)?;
+    }
     Ok(exit)
 }

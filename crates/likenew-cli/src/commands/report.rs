@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use likenew_archive::{Archive, Record};
+use likenew_core::verdict::Findings;
 use likenew_report::document::Document;
 
 use crate::arguments::Report;
 use crate::exit::{Exit, Failure};
 use crate::measure::{archive_root, document};
-use crate::output;
-use crate::watched;
+use crate::{factsheet, output, watched};
 
 pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
@@ -20,7 +20,18 @@ pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     if runs.is_empty() {
         return list(&archive);
     }
-    let documents = runs.iter().map(|path| stored(path)).collect::<Result<Vec<_>, _>>()?;
+    if let [path] = &runs[..] {
+        let mut record = open(path)?;
+        if factsheet::is_of(&record.evidence()) {
+            let findings = findings(&mut record, path)?;
+            let instrument = record.header.machine.instrument.clone();
+            factsheet::put(&record.evidence(), findings, instrument, false, &command.output)?;
+        } else {
+            output::put(vec![stored(record, path)?], &command.output)?;
+        }
+        return Ok(Exit::Fine);
+    }
+    let documents = runs.iter().map(|path| stored(open(path)?, path)).collect::<Result<Vec<_>, _>>()?;
     output::put(documents, &command.output)?;
     Ok(Exit::Fine)
 }
@@ -31,20 +42,28 @@ fn last(archive: &Archive, count: usize) -> Result<Vec<PathBuf>, Failure> {
     Ok(entries.split_off(entries.len().saturating_sub(count)).into_iter().map(|entry| entry.path).collect())
 }
 
-/// Of a run that was killed before it was judged, `likenew judge` makes the findings.
-fn stored(path: &Path) -> Result<Document, Failure> {
-    let mut record = Record::open(path).map_err(anyhow::Error::new)?;
+fn open(path: &Path) -> Result<Record, Failure> {
+    let record = Record::open(path).map_err(anyhow::Error::new)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    Ok(record)
+}
+
+fn stored(mut record: Record, path: &Path) -> Result<Document, Failure> {
     if watched::is_log(&record) {
         return watched::judge(&record);
     }
-    let Some(findings) = record.findings.take() else {
-        let path = path.display();
-        return Err(Failure::Usage(format!(
-            "{path} was never judged, as its run was killed: likenew judge {path} does that"
-        )));
-    };
+    let findings = findings(&mut record, path)?;
     Ok(document(&record.evidence(), findings, record.header.machine.instrument))
+}
+
+/// Of a run that was killed before it was judged, `likenew judge` makes the findings.
+fn findings(record: &mut Record, path: &Path) -> Result<Findings, Failure> {
+    let path = path.display();
+    record.findings.take().ok_or_else(|| {
+        Failure::Usage(format!(
+            "{path} was never judged, as its run was killed: likenew judge {path} does that"
+        ))
+    })
 }
 
 /// What there is to show.

@@ -11,6 +11,8 @@ mod explained;
 mod facts;
 mod filesystem;
 mod fio;
+mod guest;
+mod guest_facts;
 mod modelled;
 mod real;
 mod recorded;

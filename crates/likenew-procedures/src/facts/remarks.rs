@@ -28,11 +28,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     }
     let rotates = facts.stack.last().and_then(|bottom| bottom.rotates.get()) == Some(true);
     if let Some(layer) = facts.trim_blocked_by().filter(|_| !rotates) {
-        let what = layer.kind.words();
-        all.push(remark(
-            &layer.name,
-            format!("TRIM gets no further than this {what}, so that no drive below is told what is free."),
-        ));
+        of_trim(layer, &mut all);
     }
     facts.stack.iter().for_each(|layer| of_layer(layer, facts, &mut all));
     for drive in &facts.drives {
@@ -73,6 +69,24 @@ fn of_file_system(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>) {
     }
 }
 
+/// The lowest layer that lets no TRIM pass. Where it is a drive whose bridge announces none, that is said of it anyway.
+fn of_trim(layer: &Layer, all: &mut Vec<Remark>) {
+    if !layer.kind.is_bottom() {
+        let what = layer.kind.words();
+        all.push(remark(
+            &layer.name,
+            format!("TRIM gets no further than this {what}, so that no drive below is told what is free."),
+        ));
+    } else if !is_unprovisioned(layer) {
+        all.push(remark(&layer.name, "It takes no TRIM, so that it is never told what is free."));
+    }
+}
+
+/// Whether the kernel sends it no TRIM for want of an announcement.
+fn is_unprovisioned(layer: &Layer) -> bool {
+    layer.provisioning_mode.value().is_some_and(|mode| mode == "full" || mode == "disabled")
+}
+
 fn of_layer(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
     let name = &layer.name;
     if let Some(offset) = layer.alignment_offset_bytes.get().filter(|offset| *offset != 0) {
@@ -93,7 +107,7 @@ fn of_layer(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
     if let Some(busy) = layer.busy_with.value().filter(|busy| !matches!(busy.as_str(), "idle" | "frozen")) {
         all.push(remark(name, format!("The array is busy with something of its own: {busy}.")));
     }
-    if layer.provisioning_mode.value().is_some_and(|mode| mode == "full" || mode == "disabled") {
+    if is_unprovisioned(layer) {
         all.push(remark(
             name,
             "The kernel sends it no TRIM, since its bridge or controller does not announce any.",
@@ -297,6 +311,20 @@ mod tests {
         drive.health.temperature_warning_c = known(50.0);
         drive.counts.crc_errors = known(7);
         assert_eq!(words(drive).len(), 2);
+    }
+
+    #[test]
+    fn a_drive_that_takes_no_trim_is_told_once() {
+        let of = |kind, mode: Option<&str>| {
+            let provisioning_mode = mode.map_or(Fact::Unasked, |mode| known(mode.to_owned()));
+            let layer = Layer { kind, takes_trim: known(false), provisioning_mode, ..Layer::default() };
+            let remarks = remarks(&Facts { stack: vec![layer], ..Facts::default() });
+            let [remark] = &remarks[..] else { panic!("{remarks:?}") };
+            remark.words.clone()
+        };
+        assert!(of(LayerKind::Crypt, None).contains("no further than this encryption"));
+        assert!(of(LayerKind::Disk, None).starts_with("It takes no TRIM"));
+        assert!(of(LayerKind::UsbDisk, Some("full")).contains("bridge or controller does not announce"));
     }
 
     #[test]

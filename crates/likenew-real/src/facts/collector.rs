@@ -1,6 +1,8 @@
 //! Puts together what the readers find: for a mounted file system, or for a block device.
 
-use likenew_core::facts::{Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer};
+use std::path::Path;
+
+use likenew_core::facts::{Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer, LayerKind};
 
 use super::asker::Asker;
 use super::roots::Roots;
@@ -31,8 +33,7 @@ impl Collector<'_> {
 
     /// Of block devices and what they are built on.
     pub(crate) fn of_devices(&self, devices: &[BlockDevice]) -> Facts {
-        let layers: Vec<Layer> = stack::layers(self.roots, self.asker, devices);
-        let bottoms = stack::bottoms(devices);
+        let (layers, bottoms) = self.down_from(devices);
         let subjects: Vec<Subject<'_>> = bottoms
             .into_iter()
             .filter(|device| !device.name().starts_with("loop"))
@@ -49,6 +50,41 @@ impl Collector<'_> {
             stack: layers,
             ..Facts::default()
         }
+    }
+
+    /// The layers below some devices and the drives at the bottom. A loop device stands on a file, and goes on with what that lies in.
+    fn down_from(&self, devices: &[BlockDevice]) -> (Vec<Layer>, Vec<BlockDevice>) {
+        let mut layers = stack::layers(self.roots, self.asker, devices);
+        let mut bottoms = stack::bottoms(devices);
+        let mut seen = 0;
+        while let Some(at) = layers[seen..].iter().position(|layer| layer.kind == LayerKind::Loop) {
+            seen += at + 1;
+            let layer = &mut layers[seen - 1];
+            let Some(mount) = layer.label.value().and_then(|file| self.mount_of(file)) else { continue };
+            let below = self.devices_of(&mount);
+            let file_system = stack::mounted(&mount, &below);
+            layer.on = vec![file_system.name.clone()];
+            let more = std::iter::once(file_system).chain(stack::layers(self.roots, self.asker, &below));
+            for layer in more {
+                if layers.iter().all(|known| known.name != layer.name) {
+                    layers.push(layer);
+                }
+            }
+            for bottom in stack::bottoms(&below) {
+                if bottoms.iter().all(|known| known.folder() != bottom.folder()) {
+                    bottoms.push(bottom);
+                }
+            }
+        }
+        (layers, bottoms)
+    }
+
+    /// The mount that a file lies in, if both are seen from here.
+    fn mount_of(&self, file: &str) -> Option<Mount> {
+        let mounts = self.roots.text("/proc/self/mountinfo");
+        let mounts = mounts.value().filter(|_| self.roots.exists(file))?.lines().filter_map(Mount::parse);
+        // Of several at one point the last one is seen.
+        mounts.filter(|mount| Path::new(file).starts_with(&mount.point)).max_by_key(|mount| mount.point.len())
     }
 
     /// The devices that a file system lies on: those that btrfs lists, or the one that is mounted.

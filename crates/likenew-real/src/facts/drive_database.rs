@@ -38,7 +38,8 @@ pub(crate) fn database(roots: &Roots, model: Option<&str>, firmware: Option<&str
         };
     };
     let warning = found.as_ref().map(|entry| entry.warning.clone()).filter(|warning| !warning.is_empty());
-    let family = found.map(|entry| entry.family);
+    // Of some models it has settings and knows no family.
+    let family = found.map(|entry| entry.family).filter(|family| !family.is_empty());
     Database {
         warning: Fact::known(warning, origin),
         shingled: match &family {
@@ -66,7 +67,7 @@ impl Entry {
 
     /// Entries for settings and for bridges of USB are of no drive.
     fn is_of_drives(&self) -> bool {
-        !matches!(&*self.family, "DEFAULT" | "")
+        self.family != "DEFAULT"
             && !self.family.starts_with("USB:")
             && !self.family.starts_with('$')
             && !self.family.starts_with("VERSION")
@@ -189,6 +190,51 @@ mod tests {
         assert!(warned.warning.value().unwrap().as_ref().unwrap().contains("may hang"));
         let other = database(&roots, Some("Something"), None);
         assert_eq!((other.family.value(), other.shingled.get()), (Some(&None), None));
+    }
+
+    /// Every pattern that an entry has.
+    fn patterns(entry: &Entry) -> impl Iterator<Item = &String> {
+        [&entry.model, &entry.firmware].into_iter().filter(|pattern| !pattern.is_empty())
+    }
+
+    #[test]
+    fn the_database_that_smartmontools_ships_is_read_whole() {
+        let roots = Roots::system();
+        let Some(text) = PLACES[1..].iter().find_map(|place| roots.text(place).value().cloned()) else {
+            return eprintln!("SKIPPED: smartmontools is not installed");
+        };
+        let all = entries(&text);
+        // There each entry begins in a line of its own.
+        let no_drives = ["USB:", "DEFAULT", "VERSION", "$"];
+        let begins = text.lines().filter_map(|line| line.strip_prefix("  { \""));
+        let expected = begins.filter(|name| !no_drives.iter().any(|none| name.starts_with(none))).count();
+        assert!(expected > 400, "{expected} entries");
+        assert_eq!(all.len(), expected);
+        for pattern in all.iter().flat_map(patterns) {
+            assert!(Regex::new(&format!("^(?:{pattern})$")).is_ok(), "{pattern}");
+        }
+        let known = |model: &str, firmware: &str| {
+            let known = database(&roots, Some(model), Some(firmware));
+            let family = known.family.value().unwrap().clone().unwrap_or_default();
+            (family, known.warning.value().unwrap().clone().unwrap_or_default(), known.shingled.get())
+        };
+        let (family, warning, shingled) = known("M4-CT128M4SSD2", "0002");
+        assert!(
+            family.starts_with("Crucial/Micron RealSSD m4") && warning.contains("5184 hours"),
+            "{warning}"
+        );
+        assert_eq!(shingled, Some(false));
+        assert_eq!(known("M4-CT128M4SSD2", "070H").1, "", "the firmware that mends it");
+        assert!(known("ST31000340AS", "SD15").1.contains("known problems"));
+        assert_eq!(known("ST31000340AS", "SD1A").1, "");
+        for model in ["ST8000AS0002-1NA17Z", "WDC WD60EFAX-68SHWN0"] {
+            assert_eq!(known(model, "any").2, Some(true), "{model}");
+        }
+        let plain = known("WDC WD60EFRX-68MYMN1", "82.00A82");
+        assert_eq!(plain, ("Western Digital Red".to_owned(), String::new(), Some(false)));
+        let (family, warning, shingled) = known("FUJITSU MHL2300AT", "any");
+        assert!(family.is_empty() && warning.contains("harmless") && shingled.is_none(), "{warning}");
+        assert_eq!(known("LN FAST", "1.5"), (String::new(), String::new(), None));
     }
 
     #[test]

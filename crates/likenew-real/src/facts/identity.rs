@@ -8,11 +8,14 @@ use super::asker::Question;
 use super::bytes::{ata_text, little, word};
 use super::roots::Roots;
 use super::subject::Subject;
+use crate::block::BlockDevice;
 use crate::identify::virtual_by;
 use crate::stable_id::StableId;
 
 /// What the salt of serial numbers is made for, so that no other use of it gives the same hash.
 const PURPOSE: &[u8] = b"likenew: serial number of a drive";
+
+const SILENT: &str = "it does not say";
 
 /// Who it is.
 pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
@@ -104,13 +107,8 @@ fn hash(roots: &Roots, serial: &str) -> Option<String> {
     Some(bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// ATA: word 217 (ACS-3): 1 is no rotation, 0401h to FFFEh turns in a minute. SCSI: page B1h, the same in bytes 4 and 5 (SBC-3).
+/// ATA: word 217 (ACS-3), or what udev has made of it. SCSI: page B1h.
 fn rotation(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<u32> {
-    let turns = |number: u16| match number {
-        1 => Some(0),
-        0x0401..=0xFFFE => Some(u32::from(number)),
-        _ => None,
-    };
     match subject.kind {
         DriveKind::Nvme | DriveKind::Card => return Fact::known(0, "such drives are flash"),
         DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Other => {
@@ -118,21 +116,34 @@ fn rotation(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<u32> {
         }
         _ => {}
     }
-    let why = "it does not say";
-    let ata = identify.clone().and_then(why, |identify| turns(word(&identify, 217)?));
-    let page = subject.roots.bytes(&Roots::place(&subject.device, "device/vpd_pgb1"));
-    let scsi = page.and_then(why, |page| {
+    let ata = identify.clone().and_then(SILENT, |identify| turns(word(&identify, 217)?));
+    let scsi = scsi_rotation(subject.roots, &subject.device);
+    let udev = subject.udev("ID_ATA_ROTATION_RATE_RPM").and_then(SILENT, |text| text.parse().ok());
+    first_known([ata, scsi, udev])
+}
+
+/// What bytes 4 and 5 of SCSI's page B1h say (SBC-3), as the kernel keeps them.
+pub(crate) fn scsi_rotation(roots: &Roots, device: &BlockDevice) -> Fact<u32> {
+    let page = roots.bytes(&Roots::place(device, "device/vpd_pgb1"));
+    page.and_then(SILENT, |page| {
         let number = page.get(4..6).filter(|_| page.get(1) == Some(&0xB1))?;
         turns(u16::from_be_bytes([number[0], number[1]]))
-    });
-    let udev = subject.udev("ID_ATA_ROTATION_RATE_RPM").and_then(why, |text| text.parse().ok());
-    first_known([ata, scsi, udev])
+    })
+}
+
+/// 1 is no rotation, 0401h to FFFEh turns in a minute.
+fn turns(number: u16) -> Option<u32> {
+    match number {
+        1 => Some(0),
+        0x0401..=0xFFFE => Some(u32::from(number)),
+        _ => None,
+    }
 }
 
 fn shown_by(subject: &Subject<'_>) -> Fact<Option<String>> {
     let device = &subject.device;
     let origin = Roots::place(device, "device");
-    Fact::known(virtual_by(device.model().as_deref(), device.bus().as_deref()), origin)
+    Fact::known(virtual_by(device.model().as_deref(), device.hypervisor()), origin)
 }
 
 /// ATA: word 169 bit 0 (ACS-3). NVMe: Dataset Management, bit 2 of ONCS. SCSI: LBPU, bit 7 of byte 5 of page B2h (SBC-3).

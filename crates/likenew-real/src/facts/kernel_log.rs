@@ -99,76 +99,80 @@ fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| bounds(at))
 }
 
-/// What a line tells of, by words that drivers of Linux use. Lines that only say that a drive was found are of no kind.
+/// Words by which drivers of Linux complain, the most telling first.
+const WORDS: [(LogKind, &[&str]); 8] = [
+    (LogKind::HostMemory, &["host memory"]),
+    (
+        LogKind::LinkSpeed,
+        &["limiting SATA link speed", "limited by", "available PCIe bandwidth", "not running at top speed"],
+    ),
+    (LogKind::Timeout, &["timeout", "timed out", "Timeout", "not responding"]),
+    (
+        LogKind::LinkError,
+        &[
+            "BadCRC",
+            "ICRC",
+            "SError",
+            "AER:",
+            "PCIe Bus Error",
+            "CRC error",
+            "Handshk",
+            "BadTLP",
+            "BadDLLP",
+            "link is slow",
+            "uas_eh_",
+            "uas_zap_pending",
+            "data transfer failed",
+        ],
+    ),
+    (
+        LogKind::Reset,
+        &[
+            "resetting",
+            "controller is down",
+            "hard reset",
+            "soft reset",
+            "reset high-speed",
+            "reset SuperSpeed",
+            "USB disconnect",
+            "reset SuperSpeed Plus",
+        ],
+    ),
+    (
+        LogKind::IoError,
+        &[
+            "I/O error",
+            "critical medium error",
+            "critical target error",
+            "UNC",
+            "Medium Error",
+            "error -110",
+            "error -84",
+        ],
+    ),
+    (LogKind::Heat, &["temperature", "thermal", "throttl", "overheat"]),
+    (
+        LogKind::Quirk,
+        &[
+            "quirk",
+            "Quirks match",
+            "UAS is ignored",
+            "disabling queued TRIM",
+            "no_ncq_trim",
+            "NONCQ",
+            "Assuming drive cache: write through",
+            "Mode parameters changed",
+        ],
+    ),
+];
+
+/// What a line tells of, by words that drivers use. Lines that only say that a drive was found are of no kind.
 fn kind(text: &str) -> Option<LogKind> {
-    const WORDS: [(LogKind, &[&str]); 8] = [
-        (LogKind::HostMemory, &["host memory"]),
-        (
-            LogKind::LinkSpeed,
-            &[
-                "limiting SATA link speed",
-                "limited by",
-                "available PCIe bandwidth",
-                "not running at top speed",
-            ],
-        ),
-        (LogKind::Timeout, &["timeout", "timed out", "Timeout", "not responding"]),
-        (
-            LogKind::LinkError,
-            &[
-                "BadCRC",
-                "ICRC",
-                "SError",
-                "AER:",
-                "PCIe Bus Error",
-                "CRC error",
-                "Handshk",
-                "BadTLP",
-                "BadDLLP",
-                "link is slow",
-                "uas_eh_",
-                "uas_zap_pending",
-                "data transfer failed",
-            ],
-        ),
-        (
-            LogKind::Reset,
-            &[
-                "resetting",
-                "controller is down",
-                "hard reset",
-                "soft reset",
-                "reset high-speed",
-                "reset SuperSpeed",
-                "USB disconnect",
-                "reset SuperSpeed Plus",
-            ],
-        ),
-        (
-            LogKind::IoError,
-            &[
-                "I/O error",
-                "critical medium error",
-                "critical target error",
-                "UNC",
-                "Medium Error",
-                "error -110",
-                "error -84",
-            ],
-        ),
-        (LogKind::Heat, &["temperature", "thermal", "throttl", "overheat"]),
-        (
-            LogKind::Quirk,
-            &[
-                "quirk",
-                "disabling queued TRIM",
-                "no_ncq_trim",
-                "NONCQ",
-                "Assuming drive cache: write through",
-                "Mode parameters changed",
-            ],
-        ),
-    ];
+    // By these a driver says how it is set up, in words that stand in complaints, too.
+    const SETTINGS: [&str; 4] = ["AER: enabled with", "TaskAbort/Reset timeout", "hcc params", "quirk_"];
+    if SETTINGS.iter().any(|words| text.contains(words)) {
+        return None;
+    }
     let is_kind = |words: &[&str]| words.iter().any(|word| text.contains(word));
     WORDS.iter().find(|(_, words)| is_kind(words)).map(|(kind, _)| *kind)
 }
@@ -210,6 +214,13 @@ mod tests {
             ("sd 2:0:0:0: [sda] tag#19 uas_eh_abort_handler 0 uas-tag 20", Some(LogKind::LinkError)),
             ("usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd", Some(LogKind::Reset)),
             ("blk_update_request: I/O error, dev sda, sector 8", Some(LogKind::IoError)),
+            ("usb-storage 2-1:1.0: Quirks match for vid 152d pid 0578: 1000000", Some(LogKind::Quirk)),
+            ("usb 2-1: UAS is ignored for this device, using usb-storage instead", Some(LogKind::Quirk)),
+            ("nvme nvme0: platform quirk: setting simple suspend", Some(LogKind::Quirk)),
+            ("pcieport 0000:00:02.0: AER: enabled with IRQ 24", None),
+            ("pci 0000:00:04.0: quirk_usb_early_handoff+0x0/0x760 took 27658 usecs", None),
+            ("xhci_hcd 0000:00:04.0: hcc params 0x00087001 hci version 0x100 quirks 0x10", None),
+            ("megaraid_sas 0000:00:07.0: FW provided TM TaskAbort/Reset timeout\t: 0 secs/0 secs", None),
             ("ata1.00: supports DRM functions and may not be fully accessible", None),
             ("sd 2:0:0:0: [sda] Attached SCSI disk", None),
         ] {

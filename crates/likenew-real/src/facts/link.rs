@@ -62,13 +62,16 @@ fn nvme_bus(subject: &Subject<'_>) -> Fact<String> {
 
 fn driver(subject: &Subject<'_>) -> Fact<String> {
     let roots = subject.roots;
-    // Of USB the driver of the interface decides, of others that of what they are plugged into.
+    let mut is_above_host = false;
+    // Of USB the driver of the interface decides, of others that of what they are plugged into: of SCSI that is above its host.
     for folder in subject.ancestors() {
         let is_wanted = match subject.kind {
             DriveKind::Usb => roots.exists(&format!("{folder}/bInterfaceClass")),
             DriveKind::Card | DriveKind::Virtual => true,
+            DriveKind::Scsi => is_above_host,
             _ => roots.exists(&format!("{folder}/class")),
         };
+        is_above_host |= is_scsi_host(last(&folder));
         let place = format!("{folder}/driver");
         if let Some(name) = roots.link_name(&place).filter(|_| is_wanted) {
             return Fact::known(name, place);
@@ -78,6 +81,11 @@ fn driver(subject: &Subject<'_>) -> Fact<String> {
         DriveKind::Memory | DriveKind::Network | DriveKind::Other => Fact::Unasked,
         _ => Fact::unknown("no driver is named on the way to it", "/sys"),
     }
+}
+
+/// `host7`
+fn is_scsi_host(name: &str) -> bool {
+    name.strip_prefix("host").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// Parts of PCI Express: the function that the drive is or hangs on, the port above it, and all bridges up to the host. A

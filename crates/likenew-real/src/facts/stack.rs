@@ -3,6 +3,7 @@
 use likenew_core::facts::{Fact, Layer, LayerKind};
 
 use super::asker::{Asker, Question, answer};
+use super::identity::scsi_rotation;
 use super::roots::Roots;
 use crate::block::BlockDevice;
 use crate::drive_facts::clean;
@@ -84,7 +85,7 @@ fn layer(roots: &Roots, asker: &dyn Asker, device: &BlockDevice) -> Layer {
         request_bytes_max: number("queue/max_sectors_kb").and_then("it is too large to be true", kibibytes),
         read_ahead_bytes: number("queue/read_ahead_kb").and_then("it is too large to be true", kibibytes),
         write_cache: roots.attribute(device, "queue/write_cache"),
-        rotates: roots.attribute(device, "queue/rotational").map(|text| text == "1"),
+        rotates: rotates(roots, device, kind),
         options: options(asker, device, kind),
         ..array(roots, device, kind, base)
     }
@@ -96,6 +97,17 @@ fn label(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<String> {
         _ if device.attribute("dm/name").is_some() => roots.attribute(device, "dm/name"),
         _ => Fact::Unasked,
     }
+}
+
+/// The kernel takes a disk for one that turns unless it says otherwise. Behind USB and of hypervisors most say nothing (SCSI's page B1h).
+fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
+    let flag = roots.attribute(device, "queue/rotational").map(|text| text == "1");
+    let may_be_silent = matches!(kind, LayerKind::UsbDisk | LayerKind::VirtualDisk);
+    if may_be_silent && flag.get() == Some(true) && scsi_rotation(roots, device).value().is_none() {
+        return flag
+            .and_then("it does not say, and the kernel then takes it for a disk that turns", |_| None);
+    }
+    flag
 }
 
 fn provisioning(device: &BlockDevice) -> Fact<String> {

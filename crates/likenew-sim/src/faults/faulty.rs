@@ -10,7 +10,6 @@ use std::ops::Range;
 use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::stamp::SECTOR;
-use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 use rand::seq::index::sample;
 use rand::{RngExt as _, SeedableRng as _};
@@ -18,7 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::fault_parameters::FaultParameters;
-use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, books};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, books, pass_on};
 use crate::event_queue::EventQueue;
 use crate::timeline::{Timeline, times, transfer_time};
 
@@ -280,6 +279,8 @@ impl Faulty {
 }
 
 impl Device for Faulty {
+    pass_on!(keeps_data, keep_data, brings_bytes, health, come_to_rest);
+
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
         let count = self.requests.len().max(count as usize);
@@ -317,18 +318,6 @@ impl Device for Faulty {
         }
     }
 
-    fn keeps_data(&self) -> bool {
-        self.inner.keeps_data()
-    }
-
-    fn keep_data(&mut self) {
-        self.inner.keep_data();
-    }
-
-    fn brings_bytes(&self, io: &Io) -> bool {
-        self.inner.brings_bytes(io)
-    }
-
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         if self.data.len() <= slot.index() {
             self.data.resize(slot.index() + 1, Vec::new());
@@ -336,18 +325,10 @@ impl Device for Faulty {
         &mut self.data[slot.index()]
     }
 
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
-        self.inner.come_to_rest(now)
-    }
-
     fn save(&self, now: Nanos) -> Vec<u8> {
         let Self { ios, bytes_written, writes, .. } = *self;
         let saved = Saved { ios, bytes_written, writes, inner: self.inner.save(now) };
         postcard::to_stdvec(&saved).expect("plain values can be written to memory")
-    }
-
-    fn health(&self) -> Health {
-        self.inner.health()
     }
 
     /// A drive that throttles says so, whatever made it do that.

@@ -7,13 +7,12 @@
 use likenew_core::counters::Counters;
 use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
-use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::fault_parameters::NeighbourParameters;
-use crate::device::{Device, NO_IO, SelfCounts};
+use crate::device::{Device, NO_IO, SelfCounts, pass_on};
 
 /// All drives with the same neighbour have it at the same moments.
 const SEED: u64 = 2;
@@ -106,6 +105,8 @@ impl Neighbour {
 }
 
 impl Device for Neighbour {
+    pass_on!(keeps_data, keep_data, brings_bytes, health, save);
+
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count + SLOTS);
     }
@@ -126,18 +127,6 @@ impl Device for Neighbour {
         }
     }
 
-    fn keeps_data(&self) -> bool {
-        self.inner.keeps_data()
-    }
-
-    fn keep_data(&mut self) {
-        self.inner.keep_data();
-    }
-
-    fn brings_bytes(&self, io: &Io) -> bool {
-        self.inner.brings_bytes(io)
-    }
-
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         self.inner.data(Slot(slot.0 + SLOTS))
     }
@@ -150,14 +139,6 @@ impl Device for Neighbour {
         }
         assert!(done.is_empty(), "nothing of the host's is in flight");
         self.inner.come_to_rest(at)
-    }
-
-    fn save(&self, now: Nanos) -> Vec<u8> {
-        self.inner.save(now)
-    }
-
-    fn health(&self) -> Health {
-        self.inner.health()
     }
 
     fn self_counts(&self, now: Nanos) -> SelfCounts {

@@ -1,11 +1,9 @@
 //! A layer that hands an I/O over later than it came, and answers it later than it ended.
 
-use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, Io, Outcome, Slot};
-use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 
-use crate::device::{Device, NO_IO, SelfCounts};
+use crate::device::{Device, NO_IO, pass_on};
 use crate::event_queue::EventQueue;
 
 /// What such a layer does. Calls come in the order of time.
@@ -72,6 +70,8 @@ impl<H: Holding> Held<H> {
 }
 
 impl<H: Holding> Device for Held<H> {
+    pass_on!(keeps_data, keep_data, brings_bytes, data, health, self_counts, come_to_rest, accounting);
+
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
         let count = self.ios.len().max(count as usize);
@@ -103,39 +103,7 @@ impl<H: Holding> Device for Held<H> {
         }
     }
 
-    fn keeps_data(&self) -> bool {
-        self.inner.keeps_data()
-    }
-
-    fn keep_data(&mut self) {
-        self.inner.keep_data();
-    }
-
-    fn brings_bytes(&self, io: &Io) -> bool {
-        self.inner.brings_bytes(io)
-    }
-
-    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
-        self.inner.data(slot)
-    }
-
-    fn health(&self) -> Health {
-        self.inner.health()
-    }
-
-    fn self_counts(&self, now: Nanos) -> SelfCounts {
-        self.inner.self_counts(now)
-    }
-
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
-        self.inner.come_to_rest(now)
-    }
-
     fn save(&self, now: Nanos) -> Vec<u8> {
         self.holding.save(self.inner.save(now))
-    }
-
-    fn accounting(&self) -> Accounting {
-        self.inner.accounting()
     }
 }

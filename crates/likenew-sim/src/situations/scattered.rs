@@ -1,12 +1,10 @@
 //! A layer that sends each I/O to where its addresses lie, in as many parts as it takes, all at once.
 
-use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
-use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 
 use super::places::Places;
-use crate::device::{Device, NO_IO, SelfCounts};
+use crate::device::{Device, NO_IO, pass_on};
 
 /// An I/O of the host.
 #[derive(Clone, Copy)]
@@ -94,6 +92,18 @@ impl Scattered {
 }
 
 impl Device for Scattered {
+    pass_on!(
+        next_at,
+        keeps_data,
+        keep_data,
+        brings_bytes,
+        health,
+        self_counts,
+        come_to_rest,
+        save,
+        accounting
+    );
+
     fn announce_slots(&mut self, count: u32) {
         let count = self.requests.len().max(count as usize);
         self.requests.resize(count, Request { io: NO_IO, parts_left: 0, outcome: Outcome::Done });
@@ -123,10 +133,6 @@ impl Device for Scattered {
         parts.into_iter().for_each(|part| self.send(part, now));
     }
 
-    fn next_at(&self) -> Option<Nanos> {
-        self.inner.next_at()
-    }
-
     fn step(&mut self, done: &mut Vec<Completion>) {
         let mut parts = std::mem::take(&mut self.inner_done);
         self.inner.step(&mut parts);
@@ -134,39 +140,7 @@ impl Device for Scattered {
         self.inner_done = parts;
     }
 
-    fn keeps_data(&self) -> bool {
-        self.inner.keeps_data()
-    }
-
-    fn keep_data(&mut self) {
-        self.inner.keep_data();
-    }
-
-    fn brings_bytes(&self, io: &Io) -> bool {
-        self.inner.brings_bytes(io)
-    }
-
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         &mut self.data[slot.index()]
-    }
-
-    fn health(&self) -> Health {
-        self.inner.health()
-    }
-
-    fn self_counts(&self, now: Nanos) -> SelfCounts {
-        self.inner.self_counts(now)
-    }
-
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
-        self.inner.come_to_rest(now)
-    }
-
-    fn save(&self, now: Nanos) -> Vec<u8> {
-        self.inner.save(now)
-    }
-
-    fn accounting(&self) -> Accounting {
-        self.inner.accounting()
     }
 }

@@ -4,13 +4,11 @@
 //! there. It costs nothing to drives that nobody stamps, and time is the mechanism's alone. What is saved of a drive holds
 //! no stamps.
 
-use likenew_core::drive::Accounting;
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
-use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 
 use super::stamp_memory::{Holds, StampMemory};
-use crate::device::{Device, NO_IO, SelfCounts};
+use crate::device::{Device, NO_IO, pass_on};
 
 /// The mechanism with its memory.
 pub(crate) struct StampKeeper {
@@ -50,6 +48,8 @@ impl StampKeeper {
 }
 
 impl Device for StampKeeper {
+    pass_on!(next_at, health, self_counts, come_to_rest, save, accounting);
+
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
         let count = self.ios.len().max(count as usize);
@@ -60,10 +60,6 @@ impl Device for StampKeeper {
     fn accept(&mut self, io: &Io, now: Nanos) {
         self.ios[io.slot.index()] = *io;
         self.inner.accept(io, now);
-    }
-
-    fn next_at(&self) -> Option<Nanos> {
-        self.inner.next_at()
     }
 
     fn step(&mut self, done: &mut Vec<Completion>) {
@@ -90,25 +86,5 @@ impl Device for StampKeeper {
 
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         &mut self.data[slot.index()]
-    }
-
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
-        self.inner.come_to_rest(now)
-    }
-
-    fn save(&self, now: Nanos) -> Vec<u8> {
-        self.inner.save(now)
-    }
-
-    fn health(&self) -> Health {
-        self.inner.health()
-    }
-
-    fn self_counts(&self, now: Nanos) -> SelfCounts {
-        self.inner.self_counts(now)
-    }
-
-    fn accounting(&self) -> Accounting {
-        self.inner.accounting()
     }
 }
