@@ -18,7 +18,7 @@ const NATIVE: f64 = 0.9;
 const CHEAP: f64 = 0.75;
 /// Erase blocks of each die that are kept erased (two to four) or are open (one to three), and never hold what is overwritten.
 const KEPT: f64 = 3.3;
-const KEPT_ERROR: f64 = 2.2;
+const KEPT_ERROR: f64 = 1.3;
 /// The same as a share of the spare of a drive whose erase blocks are unknown: there are some dozens of them a die.
 const KEPT_SHARE: f64 = 0.11;
 /// Enough was overwritten when what went to empty blocks is known to this share, and so many windows have followed the rise; or so many
