@@ -73,12 +73,9 @@ const LINE_MIN: f64 = 0.25;
 /// When a value is not a finite number.
 pub fn period(values: &[f64], least: f64) -> Option<Period> {
     assert!(values.iter().all(|value| value.is_finite()), "a series of finite numbers");
-    if let Some(plain) = plain(values, least) {
-        return Some(plain);
-    }
+    let mut pulses: Vec<Period> = plain(values, least).into_iter().collect();
     let wave = Wave::of(values);
     let least = wave.map_or(LENGTH_MIN, |wave| LENGTH_MIN.max(WAVES_BETWEEN * wave.length)).max(least);
-    let mut pulses: Vec<Period> = Vec::new();
     for width in WIDTHS {
         let (sums, width) = match wave {
             Some(wave) => wave.sums(values, width),
