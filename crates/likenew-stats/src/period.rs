@@ -37,6 +37,10 @@ const WAVE_STRENGTH_MIN: f64 = 0.3;
 const BETWEEN: f64 = 0.18;
 /// A distance whose autocorrelation is this share of the highest is as good; the shortest such counts, others are multiples.
 const AS_GOOD: f64 = 0.9;
+/// A series that repeats itself to this, and at no shorter distance, needs no wave to be looked for.
+const PLAIN: f64 = 0.9;
+/// Where what comes sooner than it can is known, what comes later is no wave, and may have one beneath it.
+const SHARE_MAX_PLAIN: f64 = 0.5;
 /// Where pulses are more of the sum than this, they are a wave, or what it beats at.
 const SHARE_MAX: f64 = 0.065;
 /// Pulses below this share are rounding.
@@ -69,9 +73,9 @@ const LINE_MIN: f64 = 0.25;
 /// When a value is not a finite number.
 pub fn period(values: &[f64], least: f64) -> Option<Period> {
     assert!(values.iter().all(|value| value.is_finite()), "a series of finite numbers");
+    let mut pulses: Vec<Period> = plain(values, least).into_iter().collect();
     let wave = Wave::of(values);
     let least = wave.map_or(LENGTH_MIN, |wave| LENGTH_MIN.max(WAVES_BETWEEN * wave.length)).max(least);
-    let mut pulses: Vec<Period> = Vec::new();
     for width in WIDTHS {
         let (sums, width) = match wave {
             Some(wave) => wave.sums(values, width),
@@ -87,6 +91,15 @@ pub fn period(values: &[f64], least: f64) -> Option<Period> {
         .copied()
         .reduce(|one, other| if other.length < one.length * (1.0 + SAME) { other } else { one })?;
     pulses.iter().all(|of| is_multiple(of.length, shortest.length)).then_some(shortest)
+}
+
+/// The period of a series in which nothing comes sooner. What seems to be a wave there is a part of it, and keeps its first multiples out.
+fn plain(values: &[f64], least: f64) -> Option<Period> {
+    let end = &values[values.len().saturating_sub(VALUES_MAX)..];
+    let found = rhythm(end, 2, PLAIN).filter(|found| found.length >= LENGTH_MIN.max(least))?;
+    let share = pulse_share(end, found.length);
+    let most = if least > LENGTH_MIN { SHARE_MAX_PLAIN } else { SHARE_MAX };
+    (SHARE_MIN..=most).contains(&share).then(|| found.period(1.0, share))
 }
 
 /// Whether a length is about a multiple of another, or so long that sums which are too coarse for the other say nothing of it.
@@ -185,9 +198,7 @@ fn of_sums(sums: &[f64], width: f64, least: f64) -> Option<Period> {
     let sums = &sums[sums.len().saturating_sub(VALUES_MAX)..];
     let lag_min = LAG_MIN.max((least / width) as usize);
     let found = rhythm(&smoothed(sums), lag_min, STRENGTH_MIN)?;
-    let (length, half) = (found.length * width, 0.75 * width / found.times as f64);
-    let interval = Interval { low: length - half, high: length + half };
-    Some(Period { length, interval, strength: found.strength, share: pulse_share(sums, found.length) })
+    Some(found.period(width, pulse_share(sums, found.length)))
 }
 
 /// A distance at which a series repeats itself.
@@ -196,6 +207,15 @@ struct Rhythm {
     /// The highest multiple that the length was read from.
     times: usize,
     strength: f64,
+}
+
+impl Rhythm {
+    /// Of sums of so many values each, of which pulses are this share.
+    fn period(&self, width: f64, share: f64) -> Period {
+        let (length, half) = (self.length * width, 0.75 * width / self.times as f64);
+        let interval = Interval { low: length - half, high: length + half };
+        Period { length, interval, strength: self.strength, share }
+    }
 }
 
 fn rhythm(series: &[f64], lag_min: usize, strength_min: f64) -> Option<Rhythm> {
@@ -316,6 +336,16 @@ mod tests {
         }
         assert_eq!(period(&[], 0.0), None);
         assert_eq!(period(&[1.0; 5000], 0.0), None);
+    }
+
+    #[test]
+    fn a_wave_that_is_a_part_of_the_period_does_not_hide_it() {
+        // Two dies that write in turn, and erase every 63 values; a wave of a third of that would ask for a longer period.
+        let series: Vec<f64> = (0..4000)
+            .map(|index: usize| 1.0 + 0.5 * f64::from(index % 21 == 20) + 2.5 * f64::from(index % 63 == 62))
+            .collect();
+        let found = period(&series, 0.0).unwrap();
+        assert!((found.length - 63.0).abs() < 0.5, "{found:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A full drive overwritten: how much it takes before it has to collect, when it collects by itself, and how far apart its dies
 //! erase.
 
+mod emptying;
 mod knee;
 mod order;
 mod spare;
@@ -139,8 +140,11 @@ fn settled_by(scene: &Scene<'_>, rest: &str) -> Option<Workload> {
 
 /// Overwrites scattered places until it has to collect.
 fn scatter(scene: &Scene<'_>) -> Option<Workload> {
-    let enough = Spare::of(scene).is_settled() || ran_in_all(scene, SCATTER) > scene.span / 2;
-    (!enough).then(|| scattered(scene, format!("{SCATTER} {}", counted(scene, SCATTER) + 1))).flatten()
+    let scattered_last = scene.own.last().is_some_and(|segment| own_name(segment).starts_with(SCATTER));
+    let has_begun = counted(scene, SCATTER) > 0;
+    let enough = || Spare::of(scene).is_settled() || ran_in_all(scene, SCATTER) > scene.span / 2;
+    let is_done = has_begun && (!scattered_last || enough());
+    (!is_done).then(|| scattered(scene, format!("{SCATTER} {}", counted(scene, SCATTER) + 1))).flatten()
 }
 
 /// Rests until it collects by itself. A cache says that already.
@@ -194,7 +198,7 @@ fn in_order(scene: &Scene<'_>) -> Option<Workload> {
     let place = Place::Forward(Region::bytes(at..at + length));
     // What goes into a cache has no part in it.
     let cached = fill::drop_of(scene).map_or(0, |cache| cache.bytes as u64);
-    (at + length <= cached + scene.span / 4).then(|| ordered(scene, ORDER, place, length)).flatten()
+    (at + length <= cached + scene.span / 32 * 7).then(|| ordered(scene, ORDER, place, length)).flatten()
 }
 
 fn order_length(scene: &Scene<'_>) -> u64 {

@@ -1,6 +1,8 @@
-//! Where the cost of overwriting scattered places rises for good, and how much went to blocks that held nothing valid until then.
+//! Where the cost of overwriting scattered places rises for good.
 
 use std::ops::Range;
+
+use likenew_stats::summary::{median, quantile};
 
 use super::super::writing::Course;
 
@@ -9,35 +11,36 @@ const BEGINS: f64 = 1.5;
 const COSTLY: f64 = 1.35;
 /// Windows that follow. All dies may collect at the same time, so that windows in between cost nothing.
 const FOLLOWING: usize = 32;
-/// By chance some blocks have lost more pages than others; the emptiest of them so many times what is usual.
+/// So many windows are level while the middle 80 % of them lie within this share of their median: collection goes block by block, and
+/// is not as even as writing alone.
+const LEVEL_WINDOWS: usize = 24;
+const LEVEL: f64 = 0.25;
+/// Before so many windows the first level has begun, as a write buffer is full by then; and another one after one that has ended.
+const LEVEL_BEGINS: usize = 24;
+const NEXT_BEGINS: usize = 64;
+/// What is cheaper than this share of the last level belongs to one before.
+const SAME_LEVEL: f64 = 0.7;
+/// The level after a cache is higher by this at least, or none; and lower than this share of what collection costs at least, whose
+/// emptiest blocks have lost so many times as many pages as the usual.
+const HIGHER: f64 = 1.4;
+const NO_HIGHER: f64 = 1.1;
+const BELOW_COLLECTION: f64 = 0.6;
 const EMPTIEST: f64 = 1.6;
-/// What scattered places cost at last is at least this share of what collecting such blocks does, and from so many times that on half
-/// as many windows show that it rises no more.
-const SHARP: f64 = 0.9;
-const SURE: f64 = 1.2;
-/// It goes on rising while so many windows cost so many times what as many before them did.
-const RISES: f64 = 1.15;
-/// Nothing is empty any more where it costs this share of what it does at last.
-const FULL: f64 = 0.85;
 
 /// Where it rises.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Knee {
-    /// Bytes until it begins to.
+    /// Windows before.
+    pub(super) at: usize,
+    /// Bytes until there.
     pub(super) begins: f64,
-    /// Bytes that went to blocks which held nothing valid, if it is settled.
-    pub(super) fed: f64,
     /// Nanoseconds a byte at last.
     pub(super) after: f64,
-    /// Whether it costs as much as it does on a drive all of whose blocks hold something valid, and rises no more.
-    pub(super) is_settled: bool,
-    /// Whether it costs so much more that no choice of blocks by chance explains it.
-    pub(super) is_sure: bool,
 }
 
 impl Knee {
-    /// Of scattered writes all over a span, which cost `alone` without collection.
-    pub(super) fn of(course: &Course, alone: f64, span: f64) -> Option<Self> {
+    /// Of scattered writes, which cost `alone` without collection.
+    pub(super) fn of(course: &Course, alone: f64) -> Option<Self> {
         let costs = course.costs();
         let begins = |at: &usize| {
             costs[*at] > BEGINS * alone
@@ -45,36 +48,56 @@ impl Knee {
                 && costs.len() - at >= FOLLOWING / 2
         };
         let at = (2..costs.len()).find(begins)?;
-        // It rises for a while: not all dies come to their last empty block at once, and a drive that does not always take the
-        // emptiest blocks takes others before.
-        let level = |end: usize| mean(&costs, end - FOLLOWING..end);
-        let rests = |end: usize, over: usize| {
-            end >= at + 2 * over
-                && mean(&costs, end - over..end) < RISES * mean(&costs, end - 2 * over..end - over)
-        };
-        let expected =
-            |end: usize| alone / (EMPTIEST * lost(course.marks[end - 1].bytes, span)).clamp(0.01, 0.9);
-        let is_level = |end: &usize| {
-            level(*end) > SURE * expected(*end) && rests(*end, FOLLOWING / 2)
-                || level(*end) > SHARP * expected(*end) && rests(*end, FOLLOWING)
-        };
-        let end = (at + FOLLOWING..=costs.len()).find(is_level);
-        let last = end.unwrap_or(costs.len());
-        let after = mean(&costs, last.saturating_sub(FOLLOWING).max(at)..last);
-        // The first blocks that are moved are those that happen to hold least, and cost less than what follows.
-        let is_full = |at: &usize| mean(&costs, *at..*at + FOLLOWING / 2) > FULL * after;
-        let full = (at..last).find(is_full).unwrap_or(last);
-        let lost_at_last = lost(course.marks[last - 1].bytes, span);
-        // What a write costs beyond itself moves valid pages. At last, all room comes from moving so many of them; when blocks have
-        // lost less, each that is moved gains less.
-        let fed = |(step, cost): (Range<f64>, &f64)| {
-            let moved = ((cost - alone) / (after - alone)).max(0.0);
-            (step.end - step.start) * (1.0 - moved * lost(step.end, span) / lost_at_last)
-        };
-        let fed = course.steps().zip(&costs).take(full).map(fed).sum();
-        let is_sure = end.is_some_and(|end| level(end) > SURE * expected(end));
-        Some(Self { begins: course.marks[at - 1].bytes, fed, after, is_settled: end.is_some(), is_sure })
+        let after = mean(&costs, costs.len().saturating_sub(FOLLOWING).max(at)..costs.len());
+        Some(Self { at, begins: course.marks[at - 1].bytes, after })
     }
+}
+
+/// What scattered writes all over a span cost alone, in nanoseconds a byte: the last level before collection, which makes none. A cache
+/// that is full ends a level at once, or die by die. `None` without a level from the beginning on.
+pub(super) fn level(course: &Course, span: f64) -> Option<f64> {
+    let costs = course.costs();
+    let stretches = stretches(&costs);
+    let (first, others) = stretches.split_first().filter(|(first, _)| first.start < LEVEL_BEGINS)?;
+    let (mut end, mut level) = (first.end, level_of(&costs[first.clone()])?);
+    for next in others {
+        let higher = level_of(&costs[next.clone()])?;
+        let overwritten = course.marks[next.start].bytes / span;
+        let collecting = level / (EMPTIEST * (1.0 - (-overwritten).exp()));
+        let is_same = (1.0 / NO_HIGHER..NO_HIGHER).contains(&(higher / level));
+        let is_native = higher > HIGHER * level && higher < BELOW_COLLECTION * collecting;
+        if next.start > end + NEXT_BEGINS || !(is_same || is_native) {
+            break;
+        }
+        (end, level) = (next.end, higher);
+    }
+    Some(level)
+}
+
+/// Stretches all of whose windows lie among some that are level, without a step upwards.
+fn stretches(costs: &[f64]) -> Vec<Range<usize>> {
+    let of = |windows: &[f64], share| quantile(windows, share).unwrap_or(0.0);
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    let mut before = f64::INFINITY;
+    for (at, windows) in costs.windows(LEVEL_WINDOWS).enumerate() {
+        let middle = of(windows, 0.5);
+        if of(windows, 0.9) - of(windows, 0.1) >= LEVEL * middle {
+            continue;
+        }
+        match stretches.last_mut() {
+            Some(last) if at <= last.end && middle <= HIGHER * before => last.end = at + LEVEL_WINDOWS,
+            _ => stretches.push(at..at + LEVEL_WINDOWS),
+        }
+        before = middle;
+    }
+    stretches
+}
+
+/// The level that a stretch has at last, by all of its windows that are on it.
+fn level_of(costs: &[f64]) -> Option<f64> {
+    let last = median(&costs[costs.len() - LEVEL_WINDOWS..])?;
+    let on_it: Vec<f64> = costs.iter().copied().filter(|cost| *cost > SAME_LEVEL * last).collect();
+    median(&on_it)
 }
 
 /// The mean of those of a range that there are.
@@ -83,56 +106,54 @@ fn mean(costs: &[f64], range: Range<usize>) -> f64 {
     costs.iter().sum::<f64>() / costs.len() as f64
 }
 
-/// The share of its pages that a block has lost when so many bytes of a span were overwritten at random: a share k of the addresses
-/// hits 1 − exp(−k) of them. To gain a block costs one over what it has lost.
-fn lost(bytes: f64, span: f64) -> f64 {
-    1.0 - (-bytes / span).exp()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::super::writing;
     use super::*;
 
-    /// In windows of 1000 bytes at these costs, of a span of a million, which cost 2 without collection.
-    fn found(costs: &[f64]) -> Option<Knee> {
+    /// In windows of 1000 bytes at these costs.
+    fn course(costs: &[f64]) -> Course {
         let mut ns = 0.0;
         let marks = costs.iter().enumerate().map(|(index, cost)| {
             ns += 1000.0 * cost;
             writing::Mark { bytes: 1000.0 * (index + 1) as f64, ns }
         });
-        Knee::of(&Course { marks: marks.collect() }, 2.0, 1e6)
+        Course { marks: marks.collect() }
     }
 
     #[test]
     fn it_is_found_where_dies_pause_together() {
         let costs: Vec<f64> =
             (0..160).map(|index| if index >= 100 && index % 5 == 0 { 130.0 } else { 2.0 }).collect();
-        let knee = found(&costs).unwrap();
-        assert!((knee.begins - 100_000.0).abs() < 1500.0 && knee.is_settled);
-        assert!((knee.fed - 100_000.0).abs() < 2500.0, "{}", knee.fed);
+        let course = course(&costs);
+        assert_eq!(level(&course, 1e6), Some(2.0));
+        let knee = Knee::of(&course, 2.0).unwrap();
+        assert!((knee.begins - 100_000.0).abs() < 1500.0 && knee.at == 100, "{knee:?}");
     }
 
     #[test]
-    fn what_it_rises_through_counts_by_what_it_costs() {
-        // Half of the dies run out 40 windows before the others.
-        let costs: Vec<f64> = (0..240)
+    fn hiccups_are_none() {
+        let hiccups: Vec<f64> = (0..160).map(|index| if index % 40 == 7 { 9.0 } else { 2.0 }).collect();
+        assert!(Knee::of(&course(&hiccups), 2.0).is_none());
+    }
+
+    #[test]
+    fn what_comes_after_a_cache_is_the_level_and_collection_is_none() {
+        let at_once: Vec<f64> = (0..200).map(|index| if index < 60 { 2.0 } else { 8.0 }).collect();
+        assert_eq!(level(&course(&at_once), 1e6), Some(8.0));
+        let die_by_die: Vec<f64> = (0..200)
             .map(|index| match index {
-                ..100 => 2.0,
-                100..140 => 9.0,
-                _ => 16.0,
+                ..60 => 2.0,
+                60..90 => 2.0 + 0.2 * f64::from(index - 60),
+                _ => 8.0,
             })
             .collect();
-        let knee = found(&costs).unwrap();
-        assert!((knee.begins - 100_000.0).abs() < 1500.0 && knee.is_settled);
-        assert!((120_000.0..130_000.0).contains(&knee.fed), "{}", knee.fed);
-    }
-
-    #[test]
-    fn hiccups_are_none_and_a_slope_is_not_settled() {
-        let hiccups: Vec<f64> = (0..160).map(|index| if index % 40 == 7 { 9.0 } else { 2.0 }).collect();
-        assert!(found(&hiccups).is_none());
-        let slope: Vec<f64> = (0..160).map(|index| 2.0 * (1.0 + 0.02 * f64::from(index))).collect();
-        assert!(found(&slope).is_none_or(|knee| !knee.is_settled));
+        assert_eq!(level(&course(&die_by_die), 1e6), Some(8.0));
+        // A fifth of the span overwritten, blocks have lost 18 % of their pages.
+        let collecting: Vec<f64> = (0..300).map(|index| if index < 200 { 2.0 } else { 9.0 }).collect();
+        let collected = course(&collecting[..230]);
+        assert_eq!(level(&collected, 1e6), Some(2.0));
+        let never: Vec<f64> = (0..200).map(|index| 2.0 + 8.0 * f64::from(index * 7 % 11)).collect();
+        assert_eq!(level(&course(&never), 1e6), None);
     }
 }

@@ -1,33 +1,47 @@
 //! What a full drive takes at scattered places before it has to move what is still valid: its spare, less what it never touches.
 
-use likenew_core::io::Op;
 use likenew_core::units::amount;
 use likenew_core::verdict::{Line, Mark, Series, Shape};
-use likenew_stats::summary::median;
 
 use super::super::fill;
 use super::super::property::{Key, Property, State};
 use super::super::scene::{Scene, own_name};
 use super::super::writing::Course;
-use super::knee::Knee;
-use super::{IN_PLACE, SCATTER, WINDOWS};
+use super::SCATTER;
+use super::emptying::Emptying;
+use super::knee::{Knee, level};
 use crate::series::axis;
 
-/// Fewer windows say nothing of what writing without a cache costs.
-const NATIVE_LEAST: usize = 6;
-/// Without a cache's help writing takes at least this share of the time that it took when the cache was full.
+/// Without a cache's help writing takes at least this share of the time that it takes when the cache is full.
 const NATIVE: f64 = 0.9;
+/// What a cache takes costs less than this share of what writing without it does.
+const CHEAP: f64 = 0.75;
 /// Erase blocks of each die that are kept erased (two to four) or are open (one to three), and never hold what is overwritten.
-const KEPT: f64 = 4.8;
-const KEPT_ERROR: f64 = 2.0;
-/// What is added to the error where the cost is no more than chance may explain.
-const UNSURE: f64 = 0.1;
+const KEPT: f64 = 3.3;
+const KEPT_ERROR: f64 = 1.3;
+/// The same as a share of the spare of a drive whose erase blocks are unknown: there are some dozens of them a die.
+const KEPT_SHARE: f64 = 0.11;
+/// Enough was overwritten when what went to empty blocks is known to this share, and so many windows have followed the rise; or so many
+/// that more of them would say more of what the drive has become than of what it was.
+const NARROW: f64 = 0.14;
+const FOLLOWING: usize = 24;
+const FOLLOWING_MOST: usize = 112;
+/// What is known worse than to this share of itself is told with less confidence, or not at all.
+const SURE: f64 = 0.15;
+const VAGUE: f64 = 0.4;
+/// Scattered places cost at most so many times what writing in order does, without a part of the map being fetched and with.
+const LIKE_ORDER: f64 = 1.8;
+const FETCHING: f64 = 3.5;
 
 /// How the cost of overwriting scattered places went.
 pub(super) struct Spare {
     course: Course,
-    /// Nanoseconds a byte without collection.
+    span: f64,
+    /// Nanoseconds a byte without collection, and of writing in order.
     alone: f64,
+    in_order: f64,
+    /// Whether scattered places have shown what they cost alone.
+    is_level: bool,
     /// Bytes that lie in a cache when collection begins, and not in the spare.
     cached: f64,
     knee: Option<Knee>,
@@ -37,20 +51,18 @@ impl Spare {
     pub(super) fn of(scene: &Scene<'_>) -> Self {
         let chunks = scene.own.iter().copied().filter(|segment| own_name(segment).starts_with(SCATTER));
         let course = Course::of(chunks);
-        let costs = course.costs();
-        let cache = fill::cache_of(scene);
-        let alone = match &cache {
-            Some(cache) => beyond(cache.after, &costs),
-            None => costs.get(1..costs.len().min(2 + WINDOWS as usize)).and_then(median).unwrap_or(0.0),
-        };
-        let knee = Knee::of(&course, alone, scene.span as f64);
-        let cached = match (&cache, knee) {
-            (Some(cache), Some(knee)) => {
-                in_order(scene, cache) + scattered(&course, alone, cache, knee.begins)
-            }
+        let level = level(&course, scene.span as f64);
+        let in_order = in_order(scene);
+        // A cache that takes all until collection begins leaves no level of writing without it.
+        let is_native = |level: &f64| fill::cache_of(scene).is_none_or(|cache| *level > NATIVE * cache.after);
+        let level = level.filter(is_native);
+        let alone = level.unwrap_or(in_order);
+        let knee = Knee::of(&course, alone);
+        let cached = match (fill::drop_of(scene), knee) {
+            (Some(cache), Some(knee)) => scattered(&course, alone, &cache, knee.begins),
             _ => 0.0,
         };
-        Self { course, alone, cached, knee }
+        Self { course, span: scene.span as f64, alone, in_order, is_level: level.is_some(), cached, knee }
     }
 
     /// Whether it has to collect.
@@ -58,55 +70,59 @@ impl Spare {
         self.knee.is_some()
     }
 
+    /// Whether more of it would say little more.
     pub(super) fn is_settled(&self) -> bool {
-        self.knee.is_some_and(|knee| knee.is_settled)
+        let Some(knee) = &self.knee else { return false };
+        let following = self.course.marks.len() - knee.at;
+        let is_narrow = || self.fed().is_some_and(|[fed, low, high]| high - low < 2.0 * NARROW * fed);
+        following >= FOLLOWING_MOST || following >= FOLLOWING && is_narrow()
+    }
+
+    /// Bytes that went to blocks that held nothing valid, and the ends of a 90 % interval.
+    fn fed(&self) -> Option<[f64; 3]> {
+        let knee = self.knee.as_ref()?;
+        let Emptying { left, low, high } = Emptying::of(&self.course, knee, self.alone, self.span)?;
+        Some([left, low, high].map(|left| knee.begins - self.cached + left))
     }
 
     /// The share in percent, with what is never touched in units of erasing.
     pub(super) fn property(&self, scene: &Scene<'_>, unit: &Property) -> Property {
         let key = Key::OverProvisioningPercent;
-        let Some(knee) = self.knee else {
+        let Some((knee, [fed, low, high])) = self.knee.zip(self.fed()) else {
             let why = "overwriting scattered places did not become dearer for good within what was written";
             return Property::undecided(key, why);
         };
         let told = format!(
-            "a full drive took {} at scattered places before each of them cost more, and at last {:.1} times as much",
+            "a full drive took {} at scattered places before each of them cost more, and at last {:.1} times as much; {} went to empty blocks",
             amount(knee.begins as u64),
-            knee.after / self.alone
+            knee.after / self.alone,
+            amount(fed.max(0.0) as u64)
         );
         let told = match self.cached as u64 {
             0 => told,
             cached => format!("{told}, {} more being in its cache", amount(cached)),
         };
-        // Pieces that follow a rest may have gone to a cache.
-        let in_order = match fill::cache_of(scene) {
-            Some(cache) => Some(cache.after),
-            None => {
-                let in_order = Course::of(fill::pieces(scene));
-                in_order.cost_between(0.8 * in_order.bytes(), in_order.bytes())
-            }
-        };
-        let like_order = in_order.is_some_and(|in_order| self.alone < 1.8 * in_order);
-        let spare = knee.fed - self.cached;
-        if !knee.is_settled || !like_order || spare <= 0.0 {
+        let fetches = matches!(scene.known.property(Key::MapCacheBytes).state, State::Number { .. });
+        let like_order = self.alone < self.in_order * if fetches { FETCHING } else { LIKE_ORDER };
+        // Where a part of the map is fetched, only a level tells what that costs.
+        if !like_order || fed <= 0.0 || fetches && !self.is_level {
             return Property::undecided(key, format!("{told}, too gradually to tell its spare"));
         }
-        let percent = |bytes: f64| 100.0 * bytes / scene.span as f64;
         let cell = self.course.bytes() / self.course.marks.len() as f64;
-        let (kept, error, confidence): (f64, f64, f64) = match unit.state {
-            State::Number { value, .. } => (KEPT * value, KEPT_ERROR * value + cell, 0.95),
-            // A drive has some dozens of spare blocks a die.
-            _ => (0.12 * spare, 0.12 * spare + cell, 0.85),
+        let (kept, kept_error) = match unit.state {
+            State::Number { value, .. } => (KEPT * value, KEPT_ERROR * value + cell),
+            _ => (KEPT_SHARE * fed, KEPT_SHARE * fed + cell),
         };
-        // A drive that chooses among a few blocks by chance may still have empty ones.
-        let (error, confidence) =
-            if knee.is_sure { (error, confidence) } else { (error + UNSURE * spare, confidence.min(0.8)) };
-        if kept > 0.5 * spare {
-            return Property::undecided(key, format!("{told}, of which too much is never touched"));
+        let spare = fed + kept;
+        let (below, above) = (kept_error.hypot(fed - low), kept_error.hypot(high - fed));
+        if below + above > 2.0 * VAGUE * spare || kept > spare / 3.0 {
+            return Property::undecided(key, format!("{told}, of which too much is uncertain"));
         }
-        let (value, error) = (percent(spare + kept), percent(error));
-        Property::number(key, value, (value - error, value + error), confidence, told)
-            .caveat("erase blocks that are open or kept erased are assumed to be four or five of each die")
+        let is_sure = self.is_level && below + above < 2.0 * SURE * spare && unit.number_found().is_some();
+        let percent = |bytes: f64| 100.0 * bytes / self.span;
+        let interval = (percent(spare - below), percent(spare + above));
+        Property::number(key, percent(spare), interval, if is_sure { 0.95 } else { 0.8 }, told)
+            .caveat("erase blocks that are open or kept erased are assumed to be three or four of each die")
     }
 
     pub(super) fn picture(&self) -> Option<Series> {
@@ -127,46 +143,24 @@ impl Spare {
     }
 }
 
-/// What scattered places cost at first where no cache takes them: at least what the fill cost after the cache, and more where
-/// short I/Os to no order cost more than long ones in order.
-fn beyond(after: f64, costs: &[f64]) -> f64 {
-    let first = costs.iter().skip(1).take(2 * WINDOWS as usize).copied();
-    let native: Vec<f64> = first.filter(|cost| *cost >= 0.9 * after).collect();
-    if native.len() < NATIVE_LEAST { after } else { median(&native).map_or(after, |usual| usual.max(after)) }
-}
-
-/// Bytes that a cache has taken of what was overwritten in order before anything was scattered: as long as it was cheaper than after the
-/// cache. They do not lie in the blocks that their overwriting has freed.
-fn in_order(scene: &Scene<'_>, cache: &fill::Cache) -> f64 {
-    let before = scene.own.iter().take_while(|segment| !own_name(segment).starts_with(SCATTER));
-    let chunks = before.filter(|segment| own_name(segment).starts_with(IN_PLACE));
-    let chunks = chunks.map(|segment| (segment.bytes(Op::Write) as f64, segment.elapsed().0 as f64));
-    let cheap = chunks.take_while(|(bytes, ns)| *ns < NATIVE * bytes * cache.after);
-    cheap.map(|(bytes, ns)| bytes * cached_share(ns / bytes, cache.after, cache)).sum()
-}
-
-/// Bytes that a cache has taken of the first scattered ones.
-fn scattered(course: &Course, alone: f64, cache: &fill::Cache, until: f64) -> f64 {
-    let steps = course.steps().zip(course.costs()).take_while(|(step, _)| step.end <= until);
-    let cheap = steps.filter(|(_, cost)| *cost < NATIVE * alone);
-    cheap.map(|(step, cost)| (step.end - step.start) * cached_share(cost, alone, cache)).sum()
-}
-
-/// The share that a cache has taken of what costs so much, where what it does not take costs `native`.
-fn cached_share(cost: f64, native: f64, cache: &fill::Cache) -> f64 {
-    ((native - cost) / (native - cache.before)).clamp(0.0, 1.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_cache_takes_is_not_what_writing_costs() {
-        let cached: Vec<f64> = (0..40).map(|index| if index < 12 { 1.0 } else { 6.0 }).collect();
-        assert_eq!(beyond(4.0, &cached), 6.0, "dearer than in order, after what the cache took");
-        assert_eq!(beyond(4.0, &[1.0; 40]), 4.0, "all of it was cached");
-        assert_eq!(beyond(4.0, &[3.8; 40]), 4.0);
-        assert_eq!(beyond(4.0, &[]), 4.0);
+/// Nanoseconds a byte of writing in order: after the cache, or in the last part of the fill, as pieces that follow a rest may have gone to a
+/// cache.
+fn in_order(scene: &Scene<'_>) -> f64 {
+    if let Some(cache) = fill::cache_of(scene) {
+        return cache.after;
     }
+    let fill = Course::of(fill::pieces(scene));
+    fill.cost_between(0.8 * fill.bytes(), fill.bytes()).unwrap_or(0.0)
+}
+
+/// Bytes that a cache has taken of the first scattered ones. Each of them has saved what the cache saves in order: where parts of the
+/// map are fetched and kept, both cost that much more.
+fn scattered(course: &Course, alone: f64, cache: &fill::Cache, until: f64) -> f64 {
+    let saves = cache.after.min(alone) - cache.before;
+    if saves <= 0.0 {
+        return 0.0;
+    }
+    let steps = course.steps().zip(course.costs()).take_while(|(step, _)| step.end <= until);
+    let cheap = steps.filter(|(_, cost)| *cost < CHEAP * alone);
+    cheap.map(|(step, cost)| (step.end - step.start) * ((alone - cost) / saves).clamp(0.0, 1.0)).sum()
 }
