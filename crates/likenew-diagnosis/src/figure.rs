@@ -44,7 +44,7 @@ impl Figure {
         match self {
             Self::ReadInOrder => "reads in order",
             Self::WriteInOrder => "writes in order",
-            Self::WriteOnAndOn => "writes in order that go on and on",
+            Self::WriteOnAndOn => "long writes in order",
             Self::ReadAnywhere => "small reads one at a time",
             Self::WriteAnywhere => "small writes one at a time",
             Self::ReadAnywhereDeep => "small reads 32 at a time",

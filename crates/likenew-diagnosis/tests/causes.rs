@@ -175,8 +175,11 @@ fn virtual_(target: &mut Target) {
     target.drive().kind = DriveKind::Virtual;
 }
 
-/// Each cause, on what it is set to work, and how.
-const BREAKS: &[(&str, fn() -> Target, Break)] = &[
+/// A cause, a target, and what sets it to work there.
+type Broken = (&'static str, fn() -> Target, Break);
+
+/// Each cause.
+const BREAKS: &[Broken] = &[
     ("slc_cache", healthy, |t| {
         t.signs.write_drop = Some(WriteDrop {
             at_bytes: sign(6e9),

@@ -108,9 +108,9 @@ impl Procedure for Check {
         let usual: Vec<(Shape, f64)> = self.options.usual.iter().map(|of| (of.shape, of.value)).collect();
         let case = Case { signs: &signs, facts: last, since, references: &references, usual: &usual };
         let diagnosis = diagnose(&case);
-        let mut findings = Findings::default();
-        findings.verdicts =
-            told::verdicts(&case, &diagnosis, self.options.obstacle(&evidence.geometry).as_deref());
+        let not_written = self.options.obstacle(&evidence.geometry);
+        let verdicts = told::verdicts(&case, &diagnosis, not_written.as_deref());
+        let mut findings = Findings { verdicts, ..Findings::default() };
         findings.verdicts.extend(refusals(&evidence.segments));
         told::tables(&case, &diagnosis, &mut findings);
         pictures::draw(&measured, evidence, &mut findings);
