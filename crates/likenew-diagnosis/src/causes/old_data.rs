@@ -2,7 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
 
-use super::{arm, times};
+use super::{arm, percent, times};
 
 /// Older than this, retries begin on the worst drives (Samsung 840 EVO: six to eight weeks, PC Perspective 2015).
 const MONTH_S: u64 = 30 * 24 * 3600;
@@ -46,6 +46,13 @@ impl Cause for OldData {
             (-4.0, 1.5),
             |ratio| format!("read again, slow places are {} as fast", times(ratio)),
             "read slow places again",
+        );
+        scales.sign(
+            case.signs.others_share,
+            0.05,
+            (-3.0, 0.0),
+            |share| format!("others kept it busy for {} of the time, now more and now less", percent(share)),
+            "",
         );
         let age_s = case.facts.and_then(|facts| facts.files.as_ref()?.inode_age_s_p90.get());
         scales.fact(
