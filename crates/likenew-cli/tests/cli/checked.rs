@@ -32,26 +32,18 @@ fn several_drives_stand_side_by_side_and_the_worst_decides() {
 #[test]
 fn it_is_held_against_what_the_maker_promises_where_that_is_typed() {
     let sandbox = Sandbox::new();
+    // A file is only read, and has no twin.
+    std::fs::write(sandbox.work().join("data"), vec![7; 64 << 20]).unwrap();
     let check = |promise: &str| {
-        sandbox.run(&[
-            "check",
-            "nop:",
-            "--advertised",
-            promise,
-            "--bytes",
-            "0",
-            "--no-archive",
-            "--json",
-            "-",
-        ])
+        sandbox.run(&["check", "data", "--advertised", promise, "--no-archive", "--json", "-"])
     };
-    let rows = check("read=1kB/s").code(0).json();
-    let row = &rows["tables"]["figures"][0];
-    assert_eq!(
-        (row["reference"].as_str(), row["reference_per_s"].as_f64()),
-        (Some("advertised"), Some(1000.0))
-    );
-    check("read=fast").code(2);
+    let document = check("read=1kB/s").json();
+    assert_eq!(document["bytes_written"], 0);
+    let row = &document["tables"]["figures"][0];
+    let (reference, per_s) = (row["reference"].as_str(), row["reference_per_s"].as_f64());
+    assert_eq!((reference, per_s), (Some("advertised"), Some(1000.0)));
+    let wrong = check("read=fast");
+    assert!(wrong.code(2).stderr().contains("read=550MB/s"), "{}", wrong.stderr());
 }
 
 #[test]
