@@ -1,8 +1,8 @@
 //! What a diagnosis is made from.
 
-use likenew_core::facts::{Drive, DriveKind, DriveSince, Facts};
+use likenew_core::facts::{Drive, DriveKind, DriveSince, Facts, Layer, LayerKind};
 
-use super::{Figure, Reference, Shape, Sign, Signs};
+use super::{Figure, Origin, Reference, Shape, Sign, Signs};
 
 /// A random read that takes longer than this waits for an arm: the fastest disks turn 15000 times a minute, half a turn of which takes 2 ms
 /// (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency), and no flash that works takes a millisecond.
@@ -54,6 +54,21 @@ impl<'a> Case<'a> {
     /// Whether a figure is below its reference, with the share that it reaches; unknown without one.
     pub fn is_below(&self, figure: Figure) -> Option<Sign> {
         self.shortfall(figure).map(|(share, _)| share)
+    }
+
+    /// The fastest reads in order over what the link carries.
+    pub fn fastest_over_link(&self) -> Option<Sign> {
+        let link = |of: &&Reference| of.figure == Figure::ReadInOrder && of.origin == Origin::Link;
+        let link = self.references.iter().find(link)?.value;
+        let reads = [self.signs.fastest_read, self.signs.figure(Figure::ReadInOrder)];
+        let fastest = reads.into_iter().flatten().max_by(|one, other| one.value.total_cmp(&other.value))?;
+        Some(fastest.over(Sign::within(link, 0.0)))
+    }
+
+    /// Whether an array below it is rebuilding, checking or reshaping itself.
+    pub fn array_is_busy(&self) -> bool {
+        let is_busy = |layer: &Layer| layer.busy_with.value().is_some_and(|with| with != "idle");
+        self.facts.is_some_and(|facts| facts.layers_of(LayerKind::Array).any(is_busy))
     }
 
     /// Whether it is a hard disk, by its access time first, as facts of virtual drives say what their host likes.

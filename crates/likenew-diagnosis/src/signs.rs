@@ -7,6 +7,8 @@ use super::{Figure, Sign};
 pub struct Signs {
     /// The figures that a drive is sold by.
     pub figures: Vec<(Figure, Sign)>,
+    /// The fastest reads in order of all, in bytes a second.
+    pub fastest_read: Option<Sign>,
     /// Time of a small random read, in nanoseconds: an arm takes milliseconds.
     pub access_ns: Option<Sign>,
     /// How many times as fast what was just written is read as what was there before.

@@ -1,6 +1,6 @@
 //! What is not as it should be, before anybody asks why.
 
-use super::{Case, Figure, Origin, Shape, Sign};
+use super::{Case, Figure, Shape, Sign};
 
 /// Something that was measured and wants an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,10 +89,6 @@ pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
         })
         .map(Symptom::Below)
         .collect();
-    let faster_than_link = Figure::ALL.into_iter().find_map(|figure| {
-        let link = case.references.iter().find(|of| of.figure == figure && of.origin == Origin::Link)?;
-        Some(signs.figure(figure)?.over(Sign::within(link.value, 0.0)))
-    });
     found.extend(
         [
             (shows(Shape::FreshOverOld, STRIKING), Symptom::FreshIsFaster),
@@ -110,7 +106,7 @@ pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
             (shows(Shape::ReadScatter, UNEVEN), Symptom::Uneven),
             (signs.errors > 0, Symptom::Errors),
             (signs.wrong_sectors > 0, Symptom::WrongData),
-            (is(faster_than_link, 1.05), Symptom::TooFast),
+            (is(case.fastest_over_link(), 1.05), Symptom::TooFast),
         ]
         .into_iter()
         .filter_map(|(is_there, symptom)| is_there.then_some(symptom)),

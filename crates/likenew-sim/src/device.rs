@@ -125,6 +125,8 @@ pub(crate) struct SelfCounts {
     pub(crate) exceeded: Option<(Nanos, Nanos)>,
     /// Reads that ended in the medium's error.
     pub(crate) media_errors: u64,
+    /// Transfers that the link damaged.
+    pub(crate) link_errors: u64,
 }
 
 /// EIO, the medium's error.

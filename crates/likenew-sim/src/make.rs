@@ -168,7 +168,9 @@ fn met_mechanism(
     let restored = saved.filter(|_| is_restored).map(Restored::unpack).transpose()?;
     let saved = restored.as_ref().map_or(saved, |restored| Some(&restored.inner));
     let (inner, trims) = mechanism(spec, model, saved)?;
-    Ok((situations::below(&model.situations, inner, restored.as_ref()), trims))
+    let capacity = model.faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
+    let capacity = capacity.unwrap_or(model.capacity_bytes);
+    Ok((situations::below(&model.situations, inner, capacity, restored.as_ref()), trims))
 }
 
 /// The mechanism without its faults, and whether TRIM does anything.

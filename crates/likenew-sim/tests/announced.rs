@@ -119,6 +119,18 @@ fn counters_grow_with_what_was_done_and_by_whom() {
     assert!(counts.volume_iops_exceeded_us.get() > Some(4_000_000), "{counts:?}");
     assert_eq!(counts.volume_throughput_exceeded_us.get(), Some(0));
 
+    let mut loose = open("sim:tiny-flash?crc=100&firmware=100ms&array=10MB/s");
+    let before = ask(&mut loose);
+    run(&mut loose, load);
+    let after = ask(&mut loose);
+    let counts = &after.since(&before).drives[0].counts;
+    assert!((2..30).contains(&counts.crc_errors.get().unwrap()), "{counts:?}");
+    assert_eq!(counts.log_link_errors.get(), counts.crc_errors.get());
+    assert!(after.drives[0].database.warning.value().unwrap().as_ref().unwrap().contains("update"));
+    let array = after.layers_of(LayerKind::Array).next().unwrap();
+    assert_eq!(array.members_missing.get(), Some(1));
+    assert_eq!(array.busy_with.value().map(String::as_str), Some("recover"));
+
     let mut hot = open("sim:tiny-flash?throttle=0.2");
     let before = ask(&mut hot);
     run(&mut hot, Load { ios: 4000, ..load });

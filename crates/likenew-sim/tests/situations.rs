@@ -59,6 +59,8 @@ fn drives_in_situations_keep_the_laws() {
         "cloud-gp2-100gib?lazy=on&wake=1ms",
         "qlc-nvme-1tb?hmb=off&link=pcie3x1",
         "fake-stick-512gb?shift=4096&crypt=20MB/s",
+        "tiny-flash?crc=50&readcache=64MiB&array=50MB/s&busy=100",
+        "disk-2tb?crc=100&firmware=100ms,1s&readcache=1MiB&array=1MB/s",
     ] {
         laws::all(|| open(&format!("sim:{spec}")));
         if !spec.contains("data=on") {
@@ -203,6 +205,54 @@ fn a_weak_zone_lies_where_it_lies() {
 }
 
 #[test]
+fn a_damaged_link_costs_a_reset_for_each_command_that_it_spoils() {
+    let seconds = |spec: &str| 10_000.0 / reads(spec, 4096, 1, 10_000).iops;
+    let resets = (seconds("sim:tiny-flash?crc=500") - seconds("sim:tiny-flash")) / 0.3;
+    assert!((10.0..32.0).contains(&resets), "{resets} of 20 that are to be expected");
+    assert!(refused("sim:tlc-nvme-1tb?crc=500").contains("repairs damage by itself"));
+    assert!(refused("sim:tiny-flash?crc=1").contains("crc is \"1\""));
+}
+
+#[test]
+fn faulty_firmware_stands_still_as_often_as_was_said() {
+    let load = load(Op::Read, true, 4096, 1, 120_000);
+    let rates = run(&mut open("sim:tiny-flash?firmware=300ms,1s"), load);
+    assert!(rates.latency_max >= Nanos::from_millis(295), "{rates:?}");
+    let share = rates.iops / reads("sim:tiny-flash", 4096, 1, 120_000).iops;
+    assert!((0.65..0.78).contains(&share), "seven tenths of the time are left: {share}");
+    assert!(refused("sim:tiny-flash?firmware=2s,1s").contains("how long it stands still"));
+    assert!(refused("sim:cloud-gp2-100gib?firmware=1s").contains("has none of its own"));
+}
+
+#[test]
+fn memory_in_front_answers_what_it_has_seen_and_forgets_what_is_older() {
+    let read = |drive: &mut SimDrive, start: u64, span: u64| {
+        let load =
+            Load { op: Op::Read, random: false, length: 1 << 18, depth: 1, start, span, ios: span >> 18 };
+        run(drive, load).bytes_per_s
+    };
+    let mut drive = open("sim:tiny-flash?readcache=64MiB&fill=1");
+    let first = read(&mut drive, 0, 32 << 20);
+    assert!(read(&mut drive, 0, 32 << 20) > 8.0 * first, "it was read a moment ago");
+    read(&mut drive, 32 << 20, 64 << 20);
+    assert!(read(&mut drive, 0, 32 << 20) < 1.1 * first, "64 MiB have come since");
+    let small = |drive: &mut SimDrive, start: u64| {
+        run(drive, Load { start, span: 32 << 20, ios: 2000, ..load(Op::Read, true, 4096, 1, 0) }).iops
+    };
+    assert!(small(&mut drive, 0) > 3.0 * small(&mut drive, 512 << 20), "parts of what is there");
+    run(&mut drive, Load { span: 32 << 20, ios: 128, ..load(Op::Write, false, 1 << 18, 4, 0) });
+    assert!(read(&mut drive, 0, 32 << 20) > 8.0 * first, "what was written is there, too");
+    run(&mut drive, Load { span: 32 << 20, ios: 128, ..load(Op::Trim, false, 1 << 18, 4, 0) });
+    assert!(read(&mut drive, 0, 32 << 20) < 3.0 * first, "what was given up is not");
+}
+
+#[test]
+fn an_array_takes_its_share_of_the_drive() {
+    let busy = reads("sim:wd6400aaks?array=4MB/s", 4096, 1, 500).iops;
+    assert!(busy < 0.7 * reads("sim:wd6400aaks", 4096, 1, 500).iops, "61 pieces a second of 64 KiB each");
+}
+
+#[test]
 fn a_file_says_the_same_as_a_setting() {
     let text = include_str!("../../../catalog/tiny-flash.toml");
     let with = |lines: &str| format!("{text}\n[situations]\n{lines}\n");
@@ -228,9 +278,22 @@ fn a_file_says_the_same_as_a_setting() {
 #[test]
 fn what_is_no_setting_is_told_all_that_are() {
     let error = refused("sim:tiny-flash?warp=9");
-    for key in
-        ["link=", "crypt=", "shift=", "wake=", "hmb=", "lazy=", "fragments=", "worn=", "weak=", "facts="]
-    {
+    for key in [
+        "link=",
+        "crypt=",
+        "shift=",
+        "wake=",
+        "hmb=",
+        "lazy=",
+        "fragments=",
+        "worn=",
+        "weak=",
+        "crc=",
+        "firmware=",
+        "readcache=",
+        "array=",
+        "facts=",
+    ] {
         assert!(error.contains(key), "{key}: {error}");
     }
     assert!(refused("sim:tiny-flash?link=isa").contains("pcie1x1 to pcie5x4"));

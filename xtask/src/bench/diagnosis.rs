@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let mut all = cases(options.seeds, !options.alone)?;
     if let Some(cause) = &options.cause {
         all.retain(|case| {
-            case.truth.iter().any(|name| name == cause) || (cause == "healthy" && case.truth.is_empty())
+            case.truth.iter().any(|name| name == cause) || (cause == "healthy" && case.expected.is_empty())
         });
     }
     let answers = run_all(&all, options.threads)?;

@@ -43,6 +43,12 @@ impl Cause for BackgroundIo {
             },
             "count what others do meanwhile: likenew watch",
         );
+        scales.fact(
+            case.array_is_busy().then_some(true),
+            (-4.0, 0.0),
+            |_| "the array below it is busy with itself, and asks for that".into(),
+            "",
+        );
         scales.sign(
             case.signs.read_scatter,
             0.15,

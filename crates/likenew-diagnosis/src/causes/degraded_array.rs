@@ -14,6 +14,9 @@ const CARD: Card = Card {
     explains: &[
         Symptom::OthersToo,
         Symptom::Stalls,
+        Symptom::Patchy,
+        Symptom::AlignmentCosts,
+        Symptom::Uneven,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
         Symptom::Below(Figure::WriteOnAndOn),
@@ -34,7 +37,7 @@ impl Cause for DegradedArray {
         let arrays: Vec<&Layer> =
             case.facts.map(|facts| facts.layers_of(LayerKind::Array).collect()).unwrap_or_default();
         let misses = arrays.iter().any(|array| array.members_missing.get().is_some_and(|count| count > 0));
-        let is_busy = arrays.iter().any(|array| array.busy_with.value().is_some_and(|with| with != "idle"));
+        let is_busy = case.array_is_busy();
         scales.fact(
             case.facts.map(|_| misses || is_busy),
             (7.0, -7.0),

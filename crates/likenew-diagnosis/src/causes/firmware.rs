@@ -12,6 +12,8 @@ const CARD: Card = Card {
     explains: &[
         Symptom::FreshIsFaster,
         Symptom::Stalls,
+        Symptom::Patchy,
+        Symptom::Uneven,
         Symptom::Errors,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),

@@ -14,6 +14,9 @@ const CARD: Card = Card {
     kind: Kind::NotTheDrive,
     explains: &[
         Symptom::Stalls,
+        Symptom::Patchy,
+        Symptom::FreshIsFaster,
+        Symptom::Uneven,
         Symptom::Errors,
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),

@@ -54,6 +54,15 @@ impl Cause for OldData {
             |share| format!("others kept it busy for {} of the time, now more and now less", percent(share)),
             "",
         );
+        scales.sign(
+            case.fastest_over_link(),
+            1.05,
+            (-4.0, 0.0),
+            |of| {
+                format!("some reads reach {} what the link carries, so that memory answered them", times(of))
+            },
+            "",
+        );
         let age_s = case.facts.and_then(|facts| facts.files.as_ref()?.inode_age_s_p90.get());
         scales.fact(
             age_s.map(|age| age > MONTH_S),

@@ -1,6 +1,6 @@
 //! Memory that answers in place of the drive.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Sign, Symptom};
+use crate::{Card, Case, Cause, Cure, Kind, Risk, Scales, Symptom};
 
 use super::times;
 
@@ -11,7 +11,14 @@ const CARD: Card = Card {
     name: "read_cache",
     because: "a cache answers in place of the drive, so that these are no figures of it",
     kind: Kind::NotTheDrive,
-    explains: &[Symptom::TooFast, Symptom::SecondIsFaster],
+    explains: &[
+        Symptom::TooFast,
+        Symptom::SecondIsFaster,
+        Symptom::FreshIsFaster,
+        Symptom::SpreadCosts,
+        Symptom::Tires,
+        Symptom::Uneven,
+    ],
     manual: include_str!("read_cache.md"),
 };
 
@@ -25,20 +32,16 @@ impl Cause for ReadCache {
         scales.sign(
             case.signs.counted_over_read,
             0.8,
-            (-4.0, 5.0),
+            // What lies below the kernel is not in its counters.
+            (-0.5, 5.0),
             |share| format!("the drive counted {} what was read", times(share)),
             "compare the drive's counters with what was read",
         );
-        let read = case.signs.figure(Figure::ReadInOrder);
-        let ceiling = case
-            .drive()
-            .and_then(|drive| drive.link.ceiling_bytes_per_s.get())
-            .filter(|ceiling| *ceiling > 0);
         scales.sign(
-            read.zip(ceiling).map(|(read, ceiling)| read.over(Sign::within(ceiling as f64, 0.0))),
+            case.fastest_over_link(),
             1.05,
             (6.0, -1.0),
-            |of| format!("reads in order reach {} what the link carries", times(of)),
+            |of| format!("some reads in order reach {} what the link carries", times(of)),
             "",
         );
         scales

@@ -69,6 +69,17 @@ impl Cause for SlcCache {
             },
             "",
         );
+        // What a flush tells of memory, it does not where memory outlasts a loss of power.
+        let is_protected = case.facts.and_then(|facts| {
+            let bottom = facts.stack.iter().find(|layer| layer.on.is_empty())?;
+            bottom.write_cache.value().map(|cache| cache == "write through")
+        });
+        scales.fact(
+            is_protected.filter(|is| *is && !case.is_disk()),
+            (-4.0, 0.0),
+            |_| "its memory outlasts a loss of power, so that it may be memory that filled up".into(),
+            "",
+        );
         arm(&mut scales, case, (-8.0, 1.0));
         let shown = case.virtual_by().map(|_| true);
         scales.fact(shown, (-3.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");

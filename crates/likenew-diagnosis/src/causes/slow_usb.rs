@@ -6,6 +6,8 @@ use super::times;
 
 /// Between what USB 2 carries, 53 MB/s, and what USB 3 does, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
 const USB3: u64 = 200_000_000;
+/// A link that could carry so many times as much is worth a cable.
+const BETTER: f64 = 1.2;
 
 /// USB is the bottleneck.
 pub(super) struct SlowUsb;
@@ -43,13 +45,25 @@ impl Cause for SlowUsb {
             link.and_then(|link| link.ceiling_bytes_per_s.get()).map(|ceiling| ceiling < USB3),
             (5.0, -1.0),
             |is| {
-                if is {
-                    "the port, the cable or a hub makes it USB 2".into()
-                } else {
-                    "it runs as USB 3 or faster".into()
-                }
+                if is { "it runs as USB 2".into() } else { "it runs as USB 3 or faster".into() }
             },
             "look at the link: likenew facts",
+        );
+        let possible = link.and_then(|link| {
+            let (now, possible) = (link.ceiling_bytes_per_s.get()?, link.possible_bytes_per_s.get()?);
+            Some(possible as f64 >= BETTER * now as f64)
+        });
+        scales.fact(
+            possible,
+            (1.0, -4.0),
+            |is| {
+                if is {
+                    "the port, the cable or a hub makes it slower than both ends are".into()
+                } else {
+                    "no other port or cable makes it faster".into()
+                }
+            },
+            "",
         );
         scales.fact(
             link.and_then(|link| link.driver.value()).map(|driver| driver == "usb-storage"),

@@ -33,7 +33,7 @@ pub(super) const SMALLS: u64 = 1024;
 pub(super) const SMALL_TIME: Nanos = Nanos::from_millis(1500);
 const SMALL_SAMPLES: u32 = 4096;
 /// Nothing more is begun after this much time, unless it is thorough: what matters most came first, and the last step may take some seconds.
-const TIME: Nanos = Nanos::from_secs(50);
+const TIME: Nanos = Nanos::from_secs(46);
 /// In which what others do is counted, before anything else is done.
 const QUIET_TIME: Nanos = Nanos::from_secs(2);
 
@@ -106,10 +106,11 @@ impl<'a> Course<'a> {
         if looks == 1 { Step::Look(Look::Facts) } else { Step::Enough }
     }
 
-    /// Time of the drive so far.
+    /// Time of the drive so far, looks included, as they may wait for it.
     fn elapsed(&self) -> Nanos {
-        let spans = self.evidence.segments.iter().map(Segment::elapsed);
-        Nanos(spans.map(|span| span.0).sum())
+        let ran = self.evidence.segments.iter().map(Segment::elapsed);
+        let looked = self.evidence.sights.iter().map(|sight| sight.ended.since(sight.began));
+        Nanos(ran.chain(looked).map(|span| span.0).sum())
     }
 
     pub(super) fn ran(&self, name: &str) -> Option<&'a Segment> {

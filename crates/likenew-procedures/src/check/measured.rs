@@ -34,6 +34,8 @@ const DROP: f64 = 1.3;
 const FLAT: f64 = 0.03;
 /// Of what a drop left behind, this much was still on its way to the medium when the writes were over: it was memory that filled up, not flash.
 const BUFFERED: f64 = 0.5;
+/// Where times after pauses are compared.
+const PAUSED_QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
 /// A flush that takes more of the time than this ends writes that memory had taken.
 const HELD_BACK: f64 = 0.1;
 /// Standard deviations within which nine of ten values of a normal distribution lie.
@@ -41,6 +43,9 @@ const CERTAIN: f64 = 1.645;
 /// An I/O that takes so many times as long as the median is a stall, if it takes this long, too.
 const STALL: f64 = 30.0;
 const STALL_LEAST: Nanos = Nanos::from_millis(80);
+/// Or so many times, if it takes that long: people notice it.
+const LONG_STALL: f64 = 10.0;
+const LONG_STALL_LEAST: Nanos = Nanos::from_millis(400);
 
 /// The measurements of one run.
 pub(super) struct Measured<'a> {
@@ -93,6 +98,7 @@ impl<'a> Measured<'a> {
         let drop = self.drop_of(WRITES);
         Signs {
             figures: self.figures(&map, &fresh),
+            fastest_read: self.fastest_read(),
             access_ns: small.map(|rate| Sign::within(1e9 * self.small_bytes(), 0.0).over(rate)),
             fresh_over_old: over(sign_of(&fresh), sign_of(&middle(&map))).filter(|_| has_old),
             fresh_small_over_old: over(self.rate(FRESH_SMALL), small).filter(|_| has_old),
@@ -151,6 +157,16 @@ impl<'a> Measured<'a> {
         .collect()
     }
 
+    /// Single places are over in no time, so that one of them alone says little.
+    fn fastest_read(&self) -> Option<Sign> {
+        let kinds = [PLACE, PLACE_AGAIN, FRESH].into_iter().filter_map(|kind| {
+            let mut speeds: Vec<f64> = self.places(kind).into_iter().map(|(_, speed)| speed).collect();
+            speeds.sort_by(f64::total_cmp);
+            sign_of(&speeds[speeds.len() / 2..])
+        });
+        kinds.chain(self.rate(LOAD)).max_by(|one, other| one.value.total_cmp(&other.value))
+    }
+
     fn small_bytes(&self) -> f64 {
         f64::from(self.evidence.geometry.block.max(4096))
     }
@@ -165,16 +181,21 @@ impl<'a> Measured<'a> {
         sign_of(&ratios)
     }
 
-    /// Medians, as single long ones are stalls.
+    /// By quantiles, as single long ones are stalls; by the one that grew least, as reads of what was never written are of another kind, and waking up
+    /// is for all.
     fn paused(&self) -> Option<Sign> {
-        let median_of = |name: &str| -> Option<f64> {
+        let latencies = |name: &str| -> Option<Vec<f64>> {
             let samples = &self.ran(name)?.samples;
-            median(
-                &samples.iter().map(|sample| sample.done.since(sample.sent).0 as f64).collect::<Vec<f64>>(),
-            )
+            let mut all: Vec<f64> =
+                samples.iter().map(|sample| sample.done.since(sample.sent).0 as f64).collect();
+            all.sort_by(f64::total_cmp);
+            Some(all).filter(|all| !all.is_empty())
         };
-        let (paused, busy) = (median_of(PAUSED_READS)?, median_of(SMALL_READS)?);
-        (paused > 0.0 && busy > 0.0).then(|| Sign::within(paused / busy, ALONE))
+        let (paused, busy) = (latencies(PAUSED_READS)?, latencies(SMALL_READS)?);
+        let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+        let ratios = PAUSED_QUANTILES.map(|share| at(&paused, share) / at(&busy, share));
+        let least = ratios.into_iter().min_by(f64::total_cmp)?;
+        (least.is_finite() && least > 0.0).then(|| Sign::within(least, ALONE))
     }
 
     /// The fastest of the shifted small writes over those that are not shifted.
@@ -295,7 +316,10 @@ impl<'a> Measured<'a> {
         for segment in self.evidence.segments.iter().filter(|segment| !segment.workload.is_rest()) {
             let typical = segment.latencies().quantile(0.5).0 as f64;
             let long = segment.slowest.iter().map(|sample| sample.done.since(sample.sent));
-            let long = long.filter(|span| *span >= STALL_LEAST && span.0 as f64 >= STALL * typical);
+            let long = long.filter(|span| {
+                let times = span.0 as f64 / typical;
+                (*span >= STALL_LEAST && times >= STALL) || (*span >= LONG_STALL_LEAST && times >= LONG_STALL)
+            });
             stalled += long.map(|span| span.0 as f64).sum::<f64>();
             all += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
         }

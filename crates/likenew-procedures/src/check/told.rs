@@ -18,7 +18,7 @@ pub(super) fn verdicts(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Opti
     let mut all: Vec<Verdict> = diagnosis.found.iter().map(|found| cause(case, found)).collect();
     let mut open = diagnosis.open.iter();
     if all.is_empty() {
-        all.push(open.next().map_or_else(|| sound(case, diagnosis), |first| slow_for_no_reason(case, first)));
+        all.push(open.next().map_or_else(|| sound(case, diagnosis), |first| undecided(case, first)));
     }
     all.extend(open.map(|open| undecided(case, open)));
     let first = all.remove(0);
@@ -41,11 +41,6 @@ fn sound(case: &Case<'_>, diagnosis: &Diagnosis) -> Verdict {
         "There was nothing to hold its figures against: give --advertised read=550MB/s,write=520MB/s, or check it again later.",
     );
     figures(case).into_iter().fold(verdict, Verdict::because)
-}
-
-fn slow_for_no_reason(case: &Case<'_>, open: &Open) -> Verdict {
-    let claim = format!("{}, and why is not decided.", capital(&slow(case, &[open.symptom])));
-    rivals(Verdict::new(claim, Standing::Undecided), open)
 }
 
 /// What the first sentence does not cover.
@@ -130,7 +125,7 @@ fn cause(case: &Case<'_>, found: &Found) -> Verdict {
 }
 
 fn undecided(case: &Case<'_>, open: &Open) -> Verdict {
-    let claim = format!("Why {} is known.", slow(case, &[open.symptom]));
+    let claim = format!("{}, and why is not decided.", capital(&slow(case, &[open.symptom])));
     rivals(Verdict::new(claim, Standing::Undecided), open)
 }
 

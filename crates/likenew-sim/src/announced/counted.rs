@@ -14,7 +14,7 @@ use crate::sim_drive::SimDrive;
 /// Puts down what is counted now; `before` is what others had done before they were watched.
 pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
     let (own, health) = (drive.self_counts(), drive.device_health());
-    let SelfCounts { throttled, others, exceeded, media_errors } = own;
+    let SelfCounts { throttled, others, exceeded, media_errors, link_errors } = own;
     let host = drive.counters().unwrap_or_default();
     let counts = &mut facts.counts;
     counts.reads = known(host.reads);
@@ -30,6 +30,8 @@ pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) 
         counts.volume_iops_exceeded_us = micros(iops);
         counts.volume_throughput_exceeded_us = micros(throughput);
     }
+    // The kernel's log is the host's own.
+    counts.log_link_errors = known(link_errors);
     let rate = |now: u64, then: u64| known((now - then) * SECOND_NS / FACTS_WAIT.0);
     facts.others_read_bytes_per_s = rate(others.bytes_read, before.bytes_read);
     facts.others_write_bytes_per_s = rate(others.bytes_written, before.bytes_written);
@@ -42,6 +44,9 @@ pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) 
     facts.health.throttling = Fact::of(health.throttling, SILENT, ORIGIN);
     let counts = &mut facts.counts;
     counts.media_errors = known(media_errors);
+    if counts.crc_errors.get().is_some() {
+        counts.crc_errors = known(link_errors);
+    }
     counts.throttled_light_times = Fact::of(throttled.map(|(times, _)| times), SILENT, ORIGIN);
     counts.throttled_light_s = Fact::of(throttled.map(|(_, span)| span.0 / SECOND_NS), SILENT, ORIGIN);
 }

@@ -2,14 +2,14 @@
 
 use likenew_core::facts::drive::Drive;
 use likenew_core::facts::{
-    Cloud, Counts, DriveKind, Fact, Health, HostMemory, Identity, Power, Space, Zones,
+    Cloud, Counts, Database, DriveKind, Fact, Health, HostMemory, Identity, Power, Space, Zones,
 };
 use likenew_core::trim::TrimPath;
 
 use super::{DRIVE, ORIGIN, SILENT, known, link, unknown};
 use crate::model::{Mechanism, Model};
 use crate::situations::link_standard::Bus;
-use crate::situations::{host_memory, worn};
+use crate::situations::{firmware, host_memory, worn};
 
 /// Drives warn below this (usual for NVMe).
 const SPARE_THRESHOLD_PERCENT: f64 = 10.0;
@@ -28,6 +28,10 @@ pub(super) fn drive(own: &Model, model: &Model, trim_path: &TrimPath) -> Drive {
         host_memory: host_memory(own, model),
         health: health(model, bus),
         counts: counts(model, bus),
+        database: Database {
+            warning: known(model.situations.firmware.map(|_| firmware::WARNING.to_owned())),
+            ..Database::default()
+        },
         space: Space {
             allocated_bytes: unknown("it gives its size instead"),
             zones: Zones { model: known("none".to_owned()), ..Zones::default() },

@@ -6,6 +6,7 @@ use likenew_core::trim::{self, TrimPath};
 use super::{DRIVE, ORIGIN, SILENT, known};
 use crate::make;
 use crate::model::{Mechanism, Model};
+use crate::situations::array;
 use crate::situations::link_standard::Bus;
 use crate::spec::Spec;
 
@@ -39,6 +40,17 @@ fn bottom_up(spec: &Spec, own: &Model, model: &Model, trim_path: &TrimPath) -> V
         })
         .collect();
     let capacity_bytes = known(model.capacity_bytes);
+    if model.situations.array_bytes_per_s.is_some() {
+        layers.push(Layer {
+            name: "md0".to_owned(),
+            kind: LayerKind::Array,
+            capacity_bytes: capacity_bytes.clone(),
+            level: known("raid1".to_owned()),
+            members_missing: known(1),
+            busy_with: known(array::BUSY_WITH.to_owned()),
+            ..passing()
+        });
+    }
     if let Some(shift) = model.situations.shift_bytes {
         let start = PARTITION_BYTES + shift;
         let physical = physical_block_bytes(model);

@@ -142,7 +142,8 @@ impl Device for Neighbour {
     }
 
     fn self_counts(&self, now: Nanos) -> SelfCounts {
-        SelfCounts { others: self.ended, ..self.inner.self_counts(now) }
+        let inner = self.inner.self_counts(now);
+        SelfCounts { others: inner.others.plus(&self.ended), ..inner }
     }
 
     /// The mechanism's books, which do not tell who has written.

@@ -3,7 +3,7 @@
 use likenew_core::io::{Completion, Io, Outcome, Slot};
 use likenew_core::units::Nanos;
 
-use crate::device::{Device, NO_IO, pass_on};
+use crate::device::{Device, NO_IO, SelfCounts, pass_on};
 use crate::event_queue::EventQueue;
 
 /// What such a layer does. Calls come in the order of time.
@@ -19,6 +19,11 @@ pub(crate) trait Holding: Send {
     /// What the mechanism below is given in place of an I/O: as many bytes at the same place.
     fn lower(&self, io: Io) -> Io {
         io
+    }
+
+    /// What the mechanism below counts of itself, with what this adds.
+    fn counts(&self, below: SelfCounts) -> SelfCounts {
+        below
     }
 
     /// What of it is saved, around what is saved of the mechanism.
@@ -70,7 +75,7 @@ impl<H: Holding> Held<H> {
 }
 
 impl<H: Holding> Device for Held<H> {
-    pass_on!(keeps_data, keep_data, brings_bytes, data, health, self_counts, come_to_rest, accounting);
+    pass_on!(keeps_data, keep_data, brings_bytes, data, health, come_to_rest, accounting);
 
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
@@ -101,6 +106,10 @@ impl<H: Holding> Device for Held<H> {
             (now, Event::Begin(slot)) => self.begin(slot, now),
             (at, Event::End(slot, outcome)) => done.push(Completion { slot: Slot(slot), at, outcome }),
         }
+    }
+
+    fn self_counts(&self, now: Nanos) -> SelfCounts {
+        self.holding.counts(self.inner.self_counts(now))
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {

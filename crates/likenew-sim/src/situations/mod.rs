@@ -2,13 +2,18 @@
 //! virtual time, which any drive may have by its file (`[situations]`) or by a setting of its target (`?link=sata3g&wake=2ms`).
 //!
 //! Several go together. From the host to the medium: pieces of a fragmented file, encryption, a partition that is shifted, the
-//! drive's faults, its neighbour, power saving, a restored volume, and the drive itself with its link, host memory and wear.
+//! drive's faults, its neighbour, a cache that nobody sees, a damaged link, power saving, a restored volume, an array that rebuilds itself, and the drive
+//! itself with its link, firmware, host memory and wear.
 
+pub mod array;
 pub mod crypt;
+mod damaged_link;
+pub(crate) mod firmware;
 mod held;
 pub mod host_memory;
 pub mod link_standard;
 mod places;
+mod read_cache;
 pub mod restored;
 mod scattered;
 mod settings;

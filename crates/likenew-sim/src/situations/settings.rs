@@ -5,8 +5,9 @@ use likenew_core::units::{Nanos, parse_duration, parse_size, rate};
 use super::crypt::{self, CryptParameters};
 use super::link_standard::{Bus, LinkStandard};
 use super::wake::{self, WakeParameters};
-use super::{host_memory, weak_zone, worn};
+use super::{firmware, host_memory, read_cache, weak_zone, worn};
 use crate::error::SimError;
+use crate::faults::fault_parameters::StallParameters;
 use crate::model::{Mechanism, Model};
 use crate::section::Section;
 
@@ -31,10 +32,18 @@ pub struct Situations {
     pub worn: Option<f64>,
     /// Share of the addresses that are weak.
     pub weak: Option<f64>,
+    /// One of so many commands is damaged on its link.
+    pub damaged_every_ios: Option<u64>,
+    /// When its firmware stands still.
+    pub firmware: Option<StallParameters>,
+    /// Bytes of a cache in front of it that nobody sees.
+    pub read_cache_bytes: Option<u64>,
+    /// Bytes a second that an array reads of it to rebuild its other member.
+    pub array_bytes_per_s: Option<u64>,
 }
 
 /// Settings with what they take, in the order of messages.
-const SETTINGS: [(&str, &str); 9] = [
+const SETTINGS: [(&str, &str); 13] = [
     ("link", "sata3g (a slower link)"),
     ("crypt", "300MB/s,40us (encryption above it, and the wait for its queue)"),
     ("shift", "512 (bytes by which a partition is misaligned)"),
@@ -44,6 +53,10 @@ const SETTINGS: [(&str, &str); 9] = [
     ("fragments", "64KiB (pieces of a file)"),
     ("worn", "0.9 (of its rated life)"),
     ("weak", "0.01 (of a disk's addresses)"),
+    ("crc", "500 (one of so many commands is damaged on the link)"),
+    ("firmware", "500ms,4s (it stands still for so long, each time after so long)"),
+    ("readcache", "4GiB (memory in front of it that nobody sees)"),
+    ("array", "100MB/s (of it are read to rebuild an array's other member)"),
 ];
 
 impl Situations {
@@ -67,6 +80,11 @@ impl Situations {
             "fragments" => size(key, value, 512, 1 << 40).map(|bytes| self.fragment_bytes = Some(bytes)),
             "worn" => share(key, value, 3.0).map(|share| self.worn = Some(share)),
             "weak" => share(key, value, 0.5).map(|share| self.weak = Some(share)),
+            "crc" => damage(value).map(|ios| self.damaged_every_ios = Some(ios)),
+            "firmware" => firmware(value).map(|stall| self.firmware = Some(stall)),
+            "readcache" => size(key, value, read_cache::LINE_BYTES, 1 << 40)
+                .map(|bytes| self.read_cache_bytes = Some(bytes)),
+            "array" => array(value).map(|rate| self.array_bytes_per_s = Some(rate)),
             _ => return None,
         };
         Some(taken)
@@ -100,6 +118,10 @@ impl Situations {
             fragment_bytes: self.fragment_bytes.or(others.fragment_bytes),
             worn: self.worn.or(others.worn),
             weak: self.weak.or(others.weak),
+            damaged_every_ios: self.damaged_every_ios.or(others.damaged_every_ios),
+            firmware: self.firmware.or(others.firmware),
+            read_cache_bytes: self.read_cache_bytes.or(others.read_cache_bytes),
+            array_bytes_per_s: self.array_bytes_per_s.or(others.array_bytes_per_s),
         }
     }
 
@@ -122,6 +144,13 @@ impl Situations {
             if let Some(own) = model.link_standard.filter(|own| own.bus != link.bus && link.bus != Bus::Usb) {
                 return only("link", &format!("hangs on {}, which {link} is not", own.bus.name()));
             }
+        }
+        let bus = self.link.or(model.link_standard).map(|link| link.bus);
+        if self.damaged_every_ios.is_some() && (is_volume || bus == Some(Bus::Pcie)) {
+            return only("crc", "hangs on a link that repairs damage by itself within microseconds");
+        }
+        if self.firmware.is_some() && is_volume {
+            return only("firmware", "has none of its own");
         }
         let sector = u64::from(model.sector_bytes);
         for (key, bytes) in [("shift", self.shift_bytes), ("fragments", self.fragment_bytes)] {
@@ -170,6 +199,9 @@ impl Situations {
             model.faults =
                 Some(weak_zone::with_weak_zone(model.faults.take(), disk, model.capacity_bytes, share));
         }
+        if let Some(stall) = self.firmware {
+            model.faults = Some(firmware::with_stalls(model.faults.take(), stall));
+        }
         model
     }
 
@@ -202,6 +234,17 @@ impl Situations {
         );
         facts
             .extend(self.weak.map(|share| ("weak zone", format!("{:.2} % of the addresses", share * 100.0))));
+        facts.extend(
+            self.damaged_every_ios
+                .map(|ios| ("damaged link", format!("one of {ios} commands has to be sent again"))),
+        );
+        facts.extend(self.firmware.map(|_| ("firmware", "known to stand still now and then".to_owned())));
+        facts.extend(
+            self.read_cache_bytes.map(|bytes| ("cache in front of it", format!("{bytes} bytes of memory"))),
+        );
+        facts.extend(self.array_bytes_per_s.map(|bytes_per_s| {
+            ("array", format!("its other member is rebuilt, {} of reads", rate(bytes_per_s as f64)))
+        }));
         facts
     }
 }
@@ -242,6 +285,33 @@ fn wake(text: &str) -> Result<WakeParameters, String> {
         return Err(bad());
     }
     Ok(WakeParameters { time, after })
+}
+
+fn damage(text: &str) -> Result<u64, String> {
+    let ios = text.parse::<u64>().ok().filter(|ios| (2..=u64::MAX >> 1).contains(ios));
+    ios.ok_or_else(|| format!("crc is \"{text}\": it takes a whole number of commands from 2, such as 500"))
+}
+
+/// `SPAN` or `SPAN,EVERY`.
+fn firmware(text: &str) -> Result<StallParameters, String> {
+    let bad = || {
+        format!(
+            "firmware is \"{text}\": it takes how long it stands still, up to 10s, and maybe how often, up to 1h, such as 500ms,4s"
+        )
+    };
+    let (span, every) = text.split_once(',').map_or((text, None), |(span, every)| (span, Some(every)));
+    let span = parse_duration(span).map_err(|_| bad())?;
+    let every = every.map_or(Ok(firmware::EVERY.max(span + span)), parse_duration).map_err(|_| bad())?;
+    // It has to go on in between.
+    let fits = Nanos::ZERO < span && span <= Nanos::from_secs(10) && span < every;
+    let stall = StallParameters { every_ios: None, every: Some(every), span };
+    (fits && every <= Nanos::from_secs(3600)).then_some(stall).ok_or_else(bad)
+}
+
+fn array(text: &str) -> Result<u64, String> {
+    let bad = || format!("array is \"{text}\": it takes a rate from 1MB/s to 10GB/s, such as 100MB/s");
+    let rate = text.strip_suffix("/s").and_then(|rate| parse_size(rate).ok()).ok_or_else(bad)?;
+    (1_000_000..=10_000_000_000).contains(&rate).then_some(rate).ok_or_else(bad)
 }
 
 fn host_memory(text: &str) -> Result<u64, String> {

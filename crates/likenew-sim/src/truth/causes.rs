@@ -63,6 +63,10 @@ fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
     causes.extend(faults.real_capacity_bytes.map(|_| "counterfeit"));
     causes.extend(met.crypt.map(|_| "encryption"));
     causes.extend(met.wake.map(|_| "power_saving"));
+    causes.extend(met.damaged_every_ios.map(|_| "link_errors"));
+    causes.extend(met.firmware.map(|_| "firmware"));
+    causes.extend(met.read_cache_bytes.map(|_| "read_cache"));
+    causes.extend(met.array_bytes_per_s.map(|_| "degraded_array"));
     if let Some(link) = met.link {
         let (before, now) = (own.mechanism.link(), model.mechanism.link());
         let own_rate = explain::sequential_read_bytes_per_s(spec, own);
@@ -154,6 +158,8 @@ mod tests {
             ("cloud-gp2-100gib", ""),
             ("cloud-gp2-100gib?lazy=on", "lazy_volume"),
             ("cloud-gp2-100gib?state=used", "token_bucket"),
+            ("tiny-flash?crc=500&firmware=500ms", "firmware link_errors"),
+            ("tiny-flash?readcache=1GiB&array=10MB/s", "degraded_array read_cache"),
             ("disk-2tb", ""),
             (
                 "disk-2tb?fragments=64KiB&weak=0.01&cache=off&shift=512",

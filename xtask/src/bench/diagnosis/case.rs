@@ -10,6 +10,7 @@ use likenew_core::verdict::{Findings, Row, Standing};
 use likenew_diagnosis::{Kind, by_name};
 use likenew_procedures::check::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
 use likenew_sim::Spec;
+use likenew_sim::catalog;
 use likenew_sim::truth::causes;
 
 use crate::bench::insight::ask;
@@ -48,18 +49,27 @@ const ON_FLASH: &[&str] = &[
     "busy=5000&fill=0.6",
     "worn=0.95&fill=0.6",
     "throttle=0.2&fill=0.6",
+    "crc=300&fill=0.6",
+    "firmware=500ms&fill=0.6",
+    "readcache=4GiB&fill=0.6",
+    "array=100MB/s&fill=0.6",
     "state=used&fill=1",
     "state=used",
 ];
-const ON_DISKS: &[&str] = &["fragments=64KiB", "weak=0.08", "cache=off", "busy=40", "link=usb2"];
-/// Drives that are as new, by design or not.
-const HEALTHY: &[&str] = &[
-    "tlc-nvme-1tb",
-    "cloud-gp2-100gib",
-    "cloud-gp3-500gib",
-    "qlc-nvme-1tb?fill=0.8",
-    "tlc-sata-500gb?fill=0.8&age=10d",
+const ON_DISKS: &[&str] = &[
+    "fragments=64KiB",
+    "weak=0.08",
+    "cache=off",
+    "busy=40",
+    "link=usb2",
+    "crc=60",
+    "firmware=500ms",
+    "readcache=4GiB",
+    "array=4MB/s",
 ];
+/// Drives that are as new, by design or not: all of the catalogue in these states, as far as nothing is at work on them then, and some more.
+const HEALTHY_STATES: [&str; 3] = ["", "?fill=0.5", "?state=used&fill=0.5"];
+const HEALTHY: &[&str] = &["qlc-nvme-1tb?fill=0.8", "tlc-sata-500gb?fill=0.8&age=10d"];
 const OTHERS: &[&str] = &[
     "qlc-nvme-1tb?hmb=off&fill=0.6",
     "tlc-sata-500gb?fill=0.8&age=400d",
@@ -77,7 +87,6 @@ pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
     let mut targets: Vec<String> = Vec::new();
     for (drives, settings) in [(&FLASH[..], ON_FLASH), (&DISKS[..], ON_DISKS)] {
         for drive in drives {
-            targets.push((*drive).to_owned());
             targets.push(format!("{drive}?fill=0.6"));
             targets.extend(settings.iter().map(|setting| format!("{drive}?{setting}")));
             for (index, one) in settings.iter().enumerate().filter(|_| pairs) {
@@ -87,7 +96,13 @@ pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
             }
         }
     }
-    targets.extend(HEALTHY.iter().chain(OTHERS).map(|target| (*target).to_owned()));
+    targets.extend(OTHERS.iter().chain(HEALTHY).map(|target| (*target).to_owned()));
+    let catalogued = catalog()
+        .iter()
+        .flat_map(|entry| HEALTHY_STATES.iter().map(move |state| format!("{}{state}", entry.name)));
+    targets.extend(catalogued.filter(|target| is_healthy(target)));
+    targets.sort_unstable();
+    targets.dedup();
     let mut cases = Vec::new();
     for target in targets {
         // Some settings do not go together, or not with every drive.
@@ -98,6 +113,11 @@ pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
         cases.extend((1..=seeds).map(|seed| Case { seed, ..case.clone() }));
     }
     Ok(cases)
+}
+
+/// Whether nothing has befallen such a drive.
+fn is_healthy(target: &str) -> bool {
+    Case::new(&format!("sim:{target}"), 0).is_ok_and(|case| case.expected.is_empty())
 }
 
 /// The settings of both, each once.

@@ -1,0 +1,30 @@
+//! A mirror whose second member is being rebuilt from this drive: who reads a whole drive to copy it is in everybody's way.
+//!
+//! Linux copies in windows, of which it asks in pieces of 64 KiB (`RESYNC_BLOCK_SIZE` of drivers/md/raid1-10.c), as fast as the members allow, and slows down to
+//! `sync_speed_min` where somebody else wants something. Here the rate is what was set, at random moments and places (assumed: in order it would cost an
+//! arm less, and a copy that gives way cost less, too).
+
+use crate::faults::fault_parameters::NeighbourParameters;
+
+/// Bytes of one piece.
+const PIECE_BYTES: u32 = 64 << 10;
+/// What md calls it.
+pub(crate) const BUSY_WITH: &str = "recover";
+
+/// The copying, at so many bytes a second.
+pub(crate) fn rebuilding(bytes_per_s: u64) -> NeighbourParameters {
+    let ios_per_s = bytes_per_s.div_ceil(PIECE_BYTES.into()).min(u32::MAX.into()) as u32;
+    NeighbourParameters { ios_per_s, io_bytes: PIECE_BYTES, write_percent: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_reads_as_much_as_was_said() {
+        let NeighbourParameters { ios_per_s, io_bytes, write_percent } = rebuilding(100_000_000);
+        assert_eq!((ios_per_s, io_bytes, write_percent), (1526, 65_536, 0));
+        assert_eq!(rebuilding(1).ios_per_s, 1);
+    }
+}

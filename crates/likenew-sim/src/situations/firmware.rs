@@ -1,0 +1,16 @@
+//! Firmware that is known to stand still now and then, as some did that smartmontools' database of drives warns of.
+
+use likenew_core::units::Nanos;
+
+use crate::faults::fault_parameters::{FaultParameters, StallParameters};
+
+/// What a database of drives says of it.
+pub(crate) const WARNING: &str = "This firmware can stop answering for moments. An update of it is there.";
+
+/// It stands still so often, unless it is said (assumed).
+pub(crate) const EVERY: Nanos = Nanos::from_secs(4);
+
+/// These faults, and that.
+pub(crate) fn with_stalls(faults: Option<FaultParameters>, stall: StallParameters) -> FaultParameters {
+    FaultParameters { stall: Some(stall), ..faults.unwrap_or_default() }
+}
