@@ -6,6 +6,7 @@ mod measured;
 mod pictures;
 mod reading;
 mod told;
+mod upgrade;
 mod writing;
 
 use likenew_core::facts::Facts;
@@ -20,6 +21,7 @@ use course::Course;
 use measured::Measured;
 
 pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
+pub use upgrade::{DayOption, DriveOption, Role, UpgradeOptions, Waits};
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -114,6 +116,9 @@ impl Procedure for Check {
         findings.verdicts.extend(refusals(&evidence.segments));
         told::tables(&case, &diagnosis, &mut findings);
         pictures::draw(&measured, evidence, &mut findings);
+        if let Some(upgrade) = &self.options.upgrade {
+            upgrade.judge(told::cure(&diagnosis), &mut findings);
+        }
         findings
     }
 }

@@ -31,6 +31,12 @@ pub(crate) struct Check {
     /// What the maker says: read=550MB/s,write=520MB/s,random_read=95000 … [default: what a simulated drive's file says]
     #[arg(long, value_delimiter = ',', value_name = "FIGURE=VALUE")]
     pub(crate) advertised: Vec<Promise>,
+    /// Is it worth a new drive, and which? Drives of likenew drives, by name, comma between them
+    #[arg(long, value_delimiter = ',', value_name = "DRIVE", conflicts_with = "all", requires = "day")]
+    pub(crate) upgrade: Vec<String>,
+    /// For --upgrade: a recorded day of the drive, as likenew record writes one or in any format of likenew import trace
+    #[arg(long, value_name = "FILE", requires = "upgrade")]
+    pub(crate) day: Option<String>,
     #[command(flatten)]
     pub(crate) how: How,
 }

@@ -5,6 +5,8 @@ use likenew_core::units::{amount, size_text};
 use likenew_diagnosis::{Figure, Origin, Reference, Shape};
 use serde::{Deserialize, Serialize};
 
+use super::upgrade::UpgradeOptions;
+
 /// The settings of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -21,6 +23,9 @@ pub struct CheckOptions {
     /// What its shapes are like where it is as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usual: Vec<ShapeOption>,
+    /// Whether a new drive is worth it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<UpgradeOptions>,
 }
 
 /// A shape as it should be.
@@ -119,10 +124,10 @@ impl CheckOptions {
         if let Some(of) = self.references.iter().find(|of| is_wrong(of.per_s)) {
             return Err(format!("reference.per_s = {}: it is a number above 0", of.per_s));
         }
-        match self.usual.iter().find(|of| is_wrong(of.value)) {
-            Some(of) => Err(format!("usual.value = {}: it is a number above 0", of.value)),
-            None => Ok(()),
+        if let Some(of) = self.usual.iter().find(|of| is_wrong(of.value)) {
+            return Err(format!("usual.value = {}: it is a number above 0", of.value));
         }
+        self.upgrade.as_ref().map_or(Ok(()), UpgradeOptions::check)
     }
 
     /// Bytes that may be written in all.
