@@ -27,8 +27,7 @@ pub(crate) fn of(aim: &Aim, asked: &CheckOptions) -> Result<Option<Twin>, Failur
 }
 
 fn ask(twin: &Spec, asked: &CheckOptions) -> anyhow::Result<Option<Twin>> {
-    let options =
-        options(&CheckOptions { references: Vec::new(), usual: Vec::new(), upgrade: None, ..asked.clone() });
+    let options = options(&CheckOptions { references: Vec::new(), usual: Vec::new(), ..asked.clone() });
     let plan = Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options };
     let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
     let Some(evidence) = conducted(twin, &*procedure, plan)? else { return Ok(None) };

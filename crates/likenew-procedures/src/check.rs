@@ -5,6 +5,7 @@ mod course;
 mod measured;
 mod pictures;
 mod reading;
+mod shares;
 mod told;
 mod upgrade;
 mod writing;
@@ -115,6 +116,7 @@ impl Procedure for Check {
         let mut findings = Findings { verdicts, ..Findings::default() };
         findings.verdicts.extend(refusals(&evidence.segments));
         told::tables(&case, &diagnosis, &mut findings);
+        shares::put(&case, self.options.files.as_ref(), &mut findings);
         pictures::draw(&measured, evidence, &mut findings);
         if let Some(upgrade) = &self.options.upgrade {
             upgrade.judge(told::cure(&diagnosis), &mut findings);

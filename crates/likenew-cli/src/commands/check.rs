@@ -1,14 +1,22 @@
 //! `likenew check`.
 
 use likenew_core::plan::Plan;
+use likenew_core::units::Nanos;
 use likenew_procedures::check::{CheckOptions, FigureName, OriginName, ReferenceOption};
+use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
+use likenew_real::scan::Request;
 
 use crate::aim::Aim;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
 use crate::measure::{measure_each, options, print_plan};
+use crate::scanning::look_through;
 use crate::{interrupt, twin, upgrade, usual};
+
+/// Bytes of the user's files that are read at most, and how long looking through them may take.
+const SAMPLE: u64 = 64 << 20;
+const SCAN_TIME: Nanos = Nanos::from_secs(20);
 
 /// What may only be read is only read, so nothing is refused here but what can not be looked at.
 pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
@@ -65,6 +73,10 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
     if !hold_against(&mut asked, command, &aim)? {
         return Ok(None);
     }
+    if !command.files.is_empty() {
+        let Some(files) = files(command)? else { return Ok(None) };
+        asked.files = Some(files);
+    }
     if !command.upgrade.is_empty() {
         let Some(upgrade) = upgrade::of(command, &aim)? else { return Ok(None) };
         asked.upgrade = Some(upgrade);
@@ -77,6 +89,17 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
     };
     let (procedure, target) = ("check".to_owned(), Some(target.to_owned()));
     Ok(Some((Plan { schema: 1, procedure, target, seed, options: options(&asked) }, aim)))
+}
+
+/// What the user's files are; nothing when somebody asked to stop.
+fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
+    look_through(&Request {
+        folders: command.files.clone(),
+        sample_bytes: SAMPLE,
+        time: SCAN_TIME,
+        cross: false,
+        seed: command.seed.unwrap_or(0),
+    })
 }
 
 /// What figures are held against: as typed, as the catalogue has it, as the twin does; and the twin's shapes.
