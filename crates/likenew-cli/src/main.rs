@@ -2,6 +2,7 @@
 
 mod aim;
 mod arguments;
+mod aside;
 mod commands;
 mod diagram;
 mod doublings;
@@ -19,6 +20,7 @@ mod recordings;
 mod scanning;
 mod screen;
 mod twin;
+mod upgrade;
 mod usual;
 mod watched;
 

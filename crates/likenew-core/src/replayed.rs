@@ -23,6 +23,9 @@ pub struct Replayed {
     pub streams: Vec<ReplayStream>,
     /// Time with an I/O in flight, of whichever stream.
     pub busy: Both,
+    /// Time with a read or a flush in flight: what a program gets before it goes on. Writes it hands to memory, as a rule.
+    #[serde(default)]
+    pub awaited: Both,
     /// Latencies here.
     pub here: Latencies,
     /// Latencies there.

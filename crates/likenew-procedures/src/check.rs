@@ -5,7 +5,9 @@ mod course;
 mod measured;
 mod pictures;
 mod reading;
+mod shares;
 mod told;
+mod upgrade;
 mod writing;
 
 use likenew_core::facts::Facts;
@@ -20,6 +22,7 @@ use course::Course;
 use measured::Measured;
 
 pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
+pub use upgrade::{DayOption, DriveOption, Role, UpgradeOptions, Waits};
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -113,7 +116,11 @@ impl Procedure for Check {
         let mut findings = Findings { verdicts, ..Findings::default() };
         findings.verdicts.extend(refusals(&evidence.segments));
         told::tables(&case, &diagnosis, &mut findings);
+        shares::put(&case, self.options.files.as_ref(), &mut findings);
         pictures::draw(&measured, evidence, &mut findings);
+        if let Some(upgrade) = &self.options.upgrade {
+            upgrade.judge(told::cure(&diagnosis), &mut findings);
+        }
         findings
     }
 }

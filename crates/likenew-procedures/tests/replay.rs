@@ -98,6 +98,7 @@ fn replayed(here: u64, there: u64, late: u64, held: u64) -> Replayed {
         }],
         streams: vec![ReplayStream { stream: 1, busy: both }],
         busy: both,
+        awaited: both,
         here: latencies(here / 100),
         there: if there > 0 { latencies(there / 100) } else { Latencies::default() },
         elapsed_there: Nanos::from_secs(10),

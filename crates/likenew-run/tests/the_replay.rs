@@ -298,12 +298,17 @@ proptest! {
         let (segment, replayed) = replayed(drive(servers), &workload(pace, depth), &ios);
         prop_assert_eq!(replayed.ios as usize, ios.len());
         prop_assert_eq!(replayed.bytes(), ios.iter().map(|io| io.length).sum::<u64>());
-        let there: Vec<(u64, u64)> =
-            ios.iter().map(|io| (io.at.0 / MICRO, (io.at + io.latency.unwrap()).0 / MICRO)).collect();
-        prop_assert_eq!(replayed.busy.there_ns, union(&there) * MICRO);
-        let here: Vec<(u64, u64)> =
-            segment.samples.iter().map(|sample| (sample.sent.0 / MICRO, sample.done.0 / MICRO)).collect();
-        prop_assert_eq!(replayed.busy.here_ns, union(&here) * MICRO);
+        let (any, awaited) = (|_: Op| true, |op: Op| matches!(op, Op::Read | Op::Flush));
+        for (both, which) in [(replayed.busy, any as fn(Op) -> bool), (replayed.awaited, awaited)] {
+            let there = ios.iter().filter(|io| which(io.op));
+            let there: Vec<(u64, u64)> =
+                there.map(|io| (io.at.0 / MICRO, (io.at + io.latency.unwrap()).0 / MICRO)).collect();
+            prop_assert_eq!(both.there_ns, union(&there) * MICRO);
+            let here = segment.samples.iter().filter(|sample| which(sample.op));
+            let here: Vec<(u64, u64)> =
+                here.map(|sample| (sample.sent.0 / MICRO, sample.done.0 / MICRO)).collect();
+            prop_assert_eq!(both.here_ns, union(&here) * MICRO);
+        }
         prop_assert!(segment.samples.iter().all(|sample| sample.sent >= sample.due && sample.done > sample.sent));
     }
 

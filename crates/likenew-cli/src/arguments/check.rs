@@ -1,5 +1,6 @@
 //! What `likenew check` takes.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
@@ -31,6 +32,15 @@ pub(crate) struct Check {
     /// What the maker says: read=550MB/s,write=520MB/s,random_read=95000 … [default: what a simulated drive's file says]
     #[arg(long, value_delimiter = ',', value_name = "FIGURE=VALUE")]
     pub(crate) advertised: Vec<Promise>,
+    /// Look through this folder too (it is only read): what share of the advertised speed do your files see?
+    #[arg(long, value_name = "DIR")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Is it worth a new drive, and which? Drives of likenew drives, by name, comma between them
+    #[arg(long, value_delimiter = ',', value_name = "DRIVE", conflicts_with = "all", requires = "day")]
+    pub(crate) upgrade: Vec<String>,
+    /// For --upgrade: a recorded day of the drive, as likenew record writes one or in any format of likenew import trace
+    #[arg(long, value_name = "FILE", requires = "upgrade")]
+    pub(crate) day: Option<String>,
     #[command(flatten)]
     pub(crate) how: How,
 }

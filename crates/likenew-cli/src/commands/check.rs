@@ -1,18 +1,30 @@
 //! `likenew check`.
 
 use likenew_core::plan::Plan;
+use likenew_core::units::Nanos;
 use likenew_procedures::check::{CheckOptions, FigureName, OriginName, ReferenceOption};
+use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
+use likenew_real::scan::Request;
 
 use crate::aim::Aim;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
 use crate::measure::{measure_each, options, print_plan};
-use crate::{twin, usual};
+use crate::scanning::look_through;
+use crate::{interrupt, twin, upgrade, usual};
+
+/// Bytes of the user's files that are read at most, and how long looking through them may take.
+const SAMPLE: u64 = 64 << 20;
+const SCAN_TIME: Nanos = Nanos::from_secs(20);
 
 /// What may only be read is only read, so nothing is refused here but what can not be looked at.
 pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     let targets = if command.all { drives()? } else { command.targets.clone() };
+    if targets.len() > 1 && !command.upgrade.is_empty() {
+        return Err(Failure::Usage("--upgrade takes one target: the drive that would be replaced".into()));
+    }
+    interrupt::listen()?;
     if targets.len() > 1 && (command.plan || command.how.export.is_some()) {
         return Err(Failure::Usage("--plan and --export take one target".into()));
     }
@@ -20,7 +32,8 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     let mut plans = Vec::new();
     for target in &targets {
         match plan(&command, target) {
-            Ok(planned) => plans.push(planned),
+            Ok(Some(planned)) => plans.push(planned),
+            Ok(None) => return Ok(Exit::Interrupted),
             Err(failure) if targets.len() > 1 => {
                 anstream::eprintln!("{target}:\n{}", failure.message());
                 exit = exit.worse(failure.exit());
@@ -46,7 +59,8 @@ fn drives() -> Result<Vec<String>, Failure> {
     Ok(drives)
 }
 
-fn plan(command: &Check, target: &str) -> Result<(Plan, Aim), Failure> {
+/// What is to be run, with what it is held against; nothing when somebody asked to stop.
+fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
     let mut aim = Aim::take(target, &command.how)?;
     aim.clear_leftover(&command.how)?;
     let mut asked =
@@ -56,7 +70,17 @@ fn plan(command: &Check, target: &str) -> Result<(Plan, Aim), Failure> {
         let area = asked.area(aim.usable_bytes()?);
         asked.bytes = Some(area * CheckOptions::PARTS);
     }
-    hold_against(&mut asked, command, &aim)?;
+    if !hold_against(&mut asked, command, &aim)? {
+        return Ok(None);
+    }
+    if !command.files.is_empty() {
+        let Some(files) = files(command)? else { return Ok(None) };
+        asked.files = Some(files);
+    }
+    if !command.upgrade.is_empty() {
+        let Some(upgrade) = upgrade::of(command, &aim)? else { return Ok(None) };
+        asked.upgrade = Some(upgrade);
+    }
     let seed = match command.seed {
         Some(seed) => seed,
         // What an earlier run has left is another run's only if its key is another one.
@@ -64,11 +88,23 @@ fn plan(command: &Check, target: &str) -> Result<(Plan, Aim), Failure> {
         None => 0,
     };
     let (procedure, target) = ("check".to_owned(), Some(target.to_owned()));
-    Ok((Plan { schema: 1, procedure, target, seed, options: options(&asked) }, aim))
+    Ok(Some((Plan { schema: 1, procedure, target, seed, options: options(&asked) }, aim)))
+}
+
+/// What the user's files are; nothing when somebody asked to stop.
+fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
+    look_through(&Request {
+        folders: command.files.clone(),
+        sample_bytes: SAMPLE,
+        time: SCAN_TIME,
+        cross: false,
+        seed: command.seed.unwrap_or(0),
+    })
 }
 
 /// What figures are held against: as typed, as the catalogue has it, as the twin does; and the twin's shapes.
-fn hold_against(asked: &mut CheckOptions, command: &Check, aim: &Aim) -> Result<(), Failure> {
+/// False when somebody asked to stop.
+fn hold_against(asked: &mut CheckOptions, command: &Check, aim: &Aim) -> Result<bool, Failure> {
     let of = |figure, origin, per_s| ReferenceOption { figure, origin, per_s };
     let typed =
         command.advertised.iter().map(|promise| of(promise.figure, OriginName::Advertised, promise.per_s));
@@ -80,11 +116,9 @@ fn hold_against(asked: &mut CheckOptions, command: &Check, aim: &Aim) -> Result<
             per_s.filter(|_| !is_typed).map(|per_s| of(figure, OriginName::Advertised, per_s as f64)),
         );
     }
-    if let Some(twin) = twin::of(aim, asked)? {
-        references
-            .extend(twin.figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::Twin, per_s)));
-        asked.usual = twin.shapes;
-    }
+    let Some(twin) = twin::of(aim, asked)? else { return Ok(false) };
+    references.extend(twin.figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::Twin, per_s)));
+    asked.usual = twin.shapes;
     asked.references = references;
-    Ok(())
+    Ok(true)
 }

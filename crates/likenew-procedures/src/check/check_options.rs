@@ -5,6 +5,9 @@ use likenew_core::units::{amount, size_text};
 use likenew_diagnosis::{Figure, Origin, Reference, Shape};
 use serde::{Deserialize, Serialize};
 
+use super::upgrade::UpgradeOptions;
+use crate::data::files::FileScan;
+
 /// The settings of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -21,6 +24,12 @@ pub struct CheckOptions {
     /// What its shapes are like where it is as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usual: Vec<ShapeOption>,
+    /// What the user's own files are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileScan>,
+    /// Whether a new drive is worth it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<UpgradeOptions>,
 }
 
 /// A shape as it should be.
@@ -119,10 +128,11 @@ impl CheckOptions {
         if let Some(of) = self.references.iter().find(|of| is_wrong(of.per_s)) {
             return Err(format!("reference.per_s = {}: it is a number above 0", of.per_s));
         }
-        match self.usual.iter().find(|of| is_wrong(of.value)) {
-            Some(of) => Err(format!("usual.value = {}: it is a number above 0", of.value)),
-            None => Ok(()),
+        if let Some(of) = self.usual.iter().find(|of| is_wrong(of.value)) {
+            return Err(format!("usual.value = {}: it is a number above 0", of.value));
         }
+        self.files.as_ref().map_or(Ok(()), FileScan::check)?;
+        self.upgrade.as_ref().map_or(Ok(()), UpgradeOptions::check)
     }
 
     /// Bytes that may be written in all.

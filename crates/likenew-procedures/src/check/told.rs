@@ -28,6 +28,12 @@ pub(super) fn verdicts(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Opti
     all
 }
 
+/// What would mend it, of the first cause that has a cure and was not made so.
+pub(super) fn cure(diagnosis: &Diagnosis) -> Option<&str> {
+    let cause = diagnosis.found.iter().filter(|found| found.card.kind != Kind::ByDesign);
+    cause.flat_map(|found| &found.cures).next().map(|cure| cure.what.as_str())
+}
+
 fn sound(case: &Case<'_>, diagnosis: &Diagnosis) -> Verdict {
     if diagnosis.overall == Overall::AsNew {
         let compared =

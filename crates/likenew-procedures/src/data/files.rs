@@ -131,7 +131,7 @@ impl FileType {
 
 impl FileScan {
     /// Whether it makes sense.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         for FileType { kind, compresses_to, zips_to, .. } in &self.types {
             let sound = compresses_to.is_none_or(|share| share.is_sound())
                 && zips_to.is_none_or(|share| (0.0..=1.0).contains(&share));
@@ -159,7 +159,7 @@ impl FileScan {
     }
 
     /// What all of them together compress to. The samples of the kinds are independent, so their half widths add as squares.
-    pub(super) fn compresses_to(&self) -> Option<Share> {
+    pub(crate) fn compresses_to(&self) -> Option<Share> {
         let weights = self.weights();
         if weights.is_empty() {
             return None;

@@ -16,10 +16,10 @@ const WINDOW_NS: u64 = 1_000_000_000;
 pub(crate) struct Ledger {
     replayed: Replayed,
     tallies: Vec<[Option<ReplayTally>; Op::ALL.len()]>,
-    /// By stream, and in the end of all together.
+    /// By stream, of all together, and in the end of all reads and flushes.
     busy: Vec<BusyBoth>,
-    /// Whose I/Os are in the batch that leaves.
-    leaving: Vec<u16>,
+    /// Whose I/Os are in the batch that leaves, and what they do.
+    leaving: Vec<(u16, Op)>,
 }
 
 /// The time with something in flight, here and there.
@@ -42,6 +42,7 @@ impl Ledger {
             tallies: Vec::new(),
             streams: Vec::new(),
             busy: Both::default(),
+            awaited: Both::default(),
             here: Latencies::default(),
             there: Latencies::default(),
             elapsed_there: Nanos::ZERO,
@@ -61,7 +62,7 @@ impl Ledger {
         Self {
             replayed,
             tallies: vec![Default::default(); streams],
-            busy: (0..=streams).map(busy).collect(),
+            busy: (0..streams + 2).map(busy).collect(),
             leaving: Vec::with_capacity(depth as usize + 1),
         }
     }
@@ -74,8 +75,8 @@ impl Ledger {
     /// The first piece of one is in the batch that leaves.
     pub(crate) fn leaves(&mut self, ticket: &Ticket, fitted: bool) {
         self.replayed.fitted += u64::from(fitted);
-        self.leaving.push(ticket.stream);
-        for index in [usize::from(ticket.stream), self.tallies.len()] {
+        self.leaving.push((ticket.stream, ticket.io.op));
+        for index in books(ticket.stream, ticket.io.op, self.tallies.len()) {
             let busy = &mut self.busy[index];
             busy.seen = true;
             if let Some(latency) = ticket.io.latency {
@@ -90,15 +91,16 @@ impl Ledger {
     /// The batch has left.
     pub(crate) fn sent(&mut self, at: Nanos) {
         let all = self.tallies.len();
-        for stream in self.leaving.drain(..) {
-            self.busy[usize::from(stream)].here.sent(at, 1);
-            self.busy[all].here.sent(at, 1);
+        for (stream, op) in self.leaving.drain(..) {
+            for index in books(stream, op, all) {
+                self.busy[index].here.sent(at, 1);
+            }
         }
     }
 
     /// One is over.
     pub(crate) fn over(&mut self, ticket: &Ticket) {
-        for index in [usize::from(ticket.stream), self.tallies.len()] {
+        for index in books(ticket.stream, ticket.io.op, self.tallies.len()) {
             self.busy[index].here.ended(ticket.done);
         }
         let (io, latency) = (&ticket.io, ticket.latency());
@@ -165,16 +167,24 @@ impl Ledger {
 
     /// The record.
     pub(crate) fn replayed(mut self) -> Replayed {
+        let awaited = self.busy.pop().expect("one is of what is waited for");
         let all = self.busy.pop().expect("one is of all streams");
         let both = |busy: &BusyBoth| Both { here_ns: busy.here.total().0, there_ns: busy.there.0 };
         let seen = self.busy.iter().enumerate().filter(|(_, busy)| busy.seen);
         self.replayed.streams =
             seen.map(|(stream, busy)| ReplayStream { stream: stream as u16, busy: both(busy) }).collect();
         self.replayed.busy = both(&all);
+        self.replayed.awaited = both(&awaited);
         self.replayed.tallies = self.tallies.into_iter().flatten().flatten().collect();
         for latencies in [&mut self.replayed.here, &mut self.replayed.there, &mut self.replayed.late] {
             latencies.compact();
         }
         self.replayed
     }
+}
+
+/// Where the busy time of such an I/O is counted, with so many streams in `all`.
+fn books(stream: u16, op: Op, all: usize) -> impl Iterator<Item = usize> {
+    let awaited = matches!(op, Op::Read | Op::Flush).then_some(all + 1);
+    [usize::from(stream), all].into_iter().chain(awaited)
 }

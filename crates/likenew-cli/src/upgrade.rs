@@ -1,0 +1,150 @@
+//! What other drives would make of the same work: candidates, and this drive when it was new. Simulated drives do it here, before the
+//! check; what they came to becomes a part of its plan.
+
+use anyhow::Context as _;
+use likenew_core::plan::Plan;
+use likenew_core::recorded::Fit;
+use likenew_core::replayed::Replayed;
+use likenew_core::units::amount;
+use likenew_procedures::all::from_plan;
+use likenew_procedures::check::{DayOption, DriveOption, Role, UpgradeOptions, Waits};
+use likenew_procedures::replay::{ReplayOptions, TraceSummary};
+use likenew_real::open::Place;
+use likenew_sim::{Spec, State};
+
+use crate::aim::{Aim, read_file};
+use crate::arguments::Check;
+use crate::aside::conducted;
+use crate::exit::Failure;
+use crate::measure::options as settings;
+use crate::recordings::look_through;
+
+/// What tables call the drive that is checked.
+const THIS: &str = "this drive";
+
+/// What other drives make of the day; nothing when somebody asked to stop.
+pub(crate) fn of(command: &Check, aim: &Aim) -> Result<Option<UpgradeOptions>, Failure> {
+    let held = held_bytes(aim)?;
+    let candidates = candidates(&command.upgrade, held)?;
+    let Some(trace) = &command.day else { return Ok(None) };
+    let asked = ReplayOptions::new(trace);
+    let Some(summary) = look_through(&asked)? else { return Ok(None) };
+    if summary.carried_out(false) == 0 || summary.elapsed.0 == 0 {
+        return Err(Failure::Usage(format!(
+            "{trace} holds no I/Os that take time, so that nothing can be saved"
+        )));
+    }
+    let day = Day { asked, summary };
+    let mut drives = Vec::new();
+    if let Aim::Simulated(spec) = aim {
+        let now = (spec.clone(), Role::Now);
+        for (spec, role) in [now].into_iter().chain(spec.as_new().map(|spec| (spec, Role::AsNew))) {
+            let Some((mut drive, _)) = day.on(&spec, role)? else { return Ok(None) };
+            drive.name = THIS.to_owned();
+            drives.push(drive);
+        }
+    }
+    for spec in candidates {
+        let Some((drive, replayed)) = day.on(&spec, Role::Candidate)? else { return Ok(None) };
+        if drives.is_empty() {
+            // The same I/Os on the drive that was recorded.
+            let (name, waits) = (THIS.to_owned(), Waits::there(&replayed));
+            drives.push(DriveOption { name, role: Role::Now, scaled: false, fill_percent: None, waits });
+        }
+        drives.push(drive);
+    }
+    Ok(Some(UpgradeOptions { day: Some(day.option()), drives }))
+}
+
+/// Bytes that lie on the drive, as far as that is known: they have to fit on another one.
+fn held_bytes(aim: &Aim) -> Result<Option<u64>, Failure> {
+    Ok(match aim {
+        Aim::Simulated(spec) => {
+            let share = spec.fill.unwrap_or(if spec.state == State::Used { 1.0 } else { 0.0 });
+            Some((aim.usable_bytes()? as f64 * share) as u64)
+        }
+        Aim::Real(_, Place::Folder { space, .. }) => {
+            Some(space.total_bytes - space.free_bytes.min(space.total_bytes))
+        }
+        Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) => None,
+    })
+}
+
+/// The drives that were named, new and as full as this one would make them.
+fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>, Failure> {
+    let bad = |error: likenew_sim::SimError| Failure::Usage(format!("--upgrade: {error}"));
+    let mut specs: Vec<Spec> = Vec::new();
+    for name in names {
+        let text = if name.starts_with("sim:") { name.clone() } else { format!("sim:{name}") };
+        if text.contains('?') {
+            return Err(Failure::Usage(format!(
+                "--upgrade {name}: a candidate is new and as full as this drive would make it; leave out what follows the ?"
+            )));
+        }
+        let capacity = Spec::parse(&text).and_then(|spec| spec.model(read_file)).map_err(bad)?.capacity_bytes;
+        let held = held.unwrap_or(0);
+        if held > capacity {
+            return Err(Failure::Usage(format!(
+                "--upgrade {name}: it has {}, and {} lie on the drive that it would replace, which do not fit; take a larger one",
+                amount(capacity),
+                amount(held)
+            )));
+        }
+        let fill = held as f64 / capacity as f64;
+        let spec = Spec::parse(&format!("{text}?fill={fill:.4}")).map_err(bad)?;
+        if specs.contains(&spec) {
+            return Err(Failure::Usage(format!("--upgrade {name}: it is named twice")));
+        }
+        specs.push(spec);
+    }
+    Ok(specs)
+}
+
+/// A recorded day, looked through.
+struct Day {
+    asked: ReplayOptions,
+    summary: TraceSummary,
+}
+
+impl Day {
+    fn option(&self) -> DayOption {
+        DayOption {
+            trace: self.asked.trace.clone(),
+            digest: self.summary.digest.clone(),
+            elapsed_ns: self.summary.elapsed.0,
+            knows_ends: self.summary.ends > 0,
+        }
+    }
+
+    /// What such a drive makes of it; nothing when somebody asked to stop.
+    fn on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, Replayed)>, Failure> {
+        Ok(self.replay(spec, role).with_context(|| format!("the recorded day on {}", spec.text))?)
+    }
+
+    fn replay(&self, spec: &Spec, role: Role) -> anyhow::Result<Option<(DriveOption, Replayed)>> {
+        let model = spec.model(read_file)?;
+        let scaled = self.summary.extent_bytes > model.capacity_bytes;
+        let options = ReplayOptions {
+            fit: if scaled { Fit::Scale } else { Fit::default() },
+            // A used drive has data everywhere; on others, what is read has to be written before.
+            prepare: spec.state == State::New,
+            summary: Some(self.summary.clone()),
+            ..self.asked.clone()
+        };
+        let options = settings(&options);
+        let plan = Plan { schema: 1, procedure: "replay".into(), target: None, seed: 0, options };
+        let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
+        let Some(evidence) = conducted(spec, &*procedure, plan)? else { return Ok(None) };
+        let replayed = evidence.segments.into_iter().find_map(|segment| segment.replayed);
+        let replayed = replayed.context("no I/O came to its end")?;
+        let (name, _) = spec.text.split_once('?').unwrap_or((&spec.text, ""));
+        let drive = DriveOption {
+            name: name.trim_start_matches("sim:").to_owned(),
+            role,
+            scaled,
+            fill_percent: spec.fill.filter(|fill| *fill > 0.0).map(|fill| fill * 100.0),
+            waits: Some(Waits::here(&replayed)),
+        };
+        Ok(Some((drive, replayed)))
+    }
+}

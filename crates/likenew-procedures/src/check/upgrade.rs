@@ -1,0 +1,118 @@
+//! Is a new drive worth it, and which? The same work, as it was waited for on this drive and as it would be on others.
+//!
+//! What others do stands in the plan, as whoever made it found out; nothing is measured here.
+
+mod answer;
+mod saving;
+mod tables;
+mod waits;
+
+use likenew_core::units::Nanos;
+use likenew_core::verdict::Findings;
+use serde::{Deserialize, Serialize};
+
+pub use waits::Waits;
+
+/// What is compared, and what it is compared on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpgradeOptions {
+    /// The recorded day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<DayOption>,
+    /// What each drive made of it.
+    #[serde(default, rename = "drive", skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<DriveOption>,
+}
+
+/// A recorded day.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DayOption {
+    /// Its file.
+    pub trace: String,
+    /// Digest of its I/Os.
+    pub digest: String,
+    /// How long it took.
+    pub elapsed_ns: u64,
+    /// Whether the recording knows the ends of its I/Os; otherwise each program is taken to do one after the other.
+    pub knows_ends: bool,
+}
+
+/// A drive, and how long the work was waited for on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveOption {
+    /// As tables call it.
+    pub name: String,
+    /// What it is to the question.
+    pub role: Role,
+    /// Whether it has fewer addresses than were recorded, so that all of them were brought closer together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scaled: bool,
+    /// How full it was, in percent, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill_percent: Option<f64>,
+    /// How long the work was waited for; unknown where a recording does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
+}
+
+/// What a drive is to the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The drive that is checked, as it is.
+    Now,
+    /// The same on its first day: what a cure could bring back.
+    AsNew,
+    /// One to replace it by.
+    Candidate,
+}
+
+impl UpgradeOptions {
+    /// Whether these settings make sense.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !self.drives.iter().any(|drive| drive.role == Role::Candidate) {
+            return Err("upgrade.drive: name at least one with role = \"candidate\"".into());
+        }
+        match self.day {
+            Some(DayOption { elapsed_ns: 0, .. }) => Err("upgrade.day.elapsed_ns = 0: it is above 0".into()),
+            Some(_) => Ok(()),
+            None => Err("upgrade.day: name the recording that is compared on".into()),
+        }
+    }
+
+    /// The drive in this role that came first, as far as it is known how long was waited for it.
+    fn waits_of(&self, role: Role) -> Option<&Waits> {
+        self.drives.iter().find(|drive| drive.role == role).and_then(|drive| drive.waits.as_ref())
+    }
+
+    /// The candidates, least waited for first.
+    fn candidates(&self) -> Vec<(&DriveOption, &Waits)> {
+        let known = self.drives.iter().filter(|drive| drive.role == Role::Candidate);
+        let mut known: Vec<(&DriveOption, &Waits)> =
+            known.filter_map(|drive| Some((drive, drive.waits.as_ref()?))).collect();
+        known.sort_by(|one, other| one.1.awaited_ns.total_cmp(&other.1.awaited_ns));
+        known
+    }
+
+    /// How long the work took where it was recorded.
+    fn elapsed(&self) -> Option<Nanos> {
+        self.day.as_ref().map(|day| Nanos(day.elapsed_ns))
+    }
+
+    /// The answer. `cure` is what would mend this drive, if that was found.
+    pub(super) fn judge(&self, cure: Option<&str>, findings: &mut Findings) {
+        findings.verdicts.extend(answer::Answer { options: self, cure }.verdicts());
+        tables::put(self, findings);
+    }
+}
+
+/// A span of time, spelled, without its sign.
+fn spelled(ns: f64) -> String {
+    Nanos(ns.abs().round() as u64).to_string()
+}

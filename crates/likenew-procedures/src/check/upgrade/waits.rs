@@ -1,0 +1,56 @@
+//! How long a piece of work was waited for on a drive.
+
+use likenew_core::replayed::Replayed;
+use serde::{Deserialize, Serialize};
+
+/// Where a recording knows the latency of fewer I/Os than this share, they may not stand for the others.
+const PAIRED_MIN: f64 = 0.5;
+
+/// How long a piece of work was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waits {
+    /// I/Os.
+    pub ios: u64,
+    /// Time with a read or a flush in flight, which a program waits for.
+    pub awaited_ns: f64,
+    /// Time with anything in flight: what was waited at most, if programs wait for all that they write.
+    pub busy_ns: f64,
+    /// Latency that 99 % of the I/Os did not exceed.
+    pub latency_ns_p99: u64,
+    /// The longest latency.
+    pub latency_ns_max: u64,
+}
+
+impl Waits {
+    /// On the drive that a recording was replayed on.
+    pub fn here(replayed: &Replayed) -> Self {
+        Self {
+            ios: replayed.ios,
+            awaited_ns: replayed.awaited.here_ns as f64,
+            busy_ns: replayed.busy.here_ns as f64,
+            latency_ns_p99: replayed.here.quantile(0.99).0,
+            latency_ns_max: replayed.here.max().0,
+        }
+    }
+
+    /// On the drive that was recorded; nothing where the recording does not say how long most of its I/Os took.
+    pub fn there(replayed: &Replayed) -> Option<Self> {
+        let share = replayed.paired() as f64 / replayed.ios.max(1) as f64;
+        (share >= PAIRED_MIN).then(|| Self {
+            ios: replayed.paired(),
+            awaited_ns: replayed.awaited.there_ns as f64,
+            busy_ns: replayed.busy.there_ns as f64,
+            latency_ns_p99: replayed.there.quantile(0.99).0,
+            latency_ns_max: replayed.there.max().0,
+        })
+    }
+
+    pub(super) fn low_ns(&self) -> f64 {
+        self.awaited_ns
+    }
+
+    pub(super) fn high_ns(&self) -> f64 {
+        self.busy_ns.max(self.awaited_ns)
+    }
+}
