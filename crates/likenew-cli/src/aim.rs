@@ -95,6 +95,14 @@ impl Aim {
         !matches!(self, Self::Simulated(_))
     }
 
+    /// Where it is, of a real drive.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Real(path, _) | Self::Overwritten(path, ..) => Some(path),
+            Self::Simulated(_) | Self::Nop => None,
+        }
+    }
+
     /// Whether it is measured with own files.
     pub(crate) fn is_folder(&self) -> bool {
         matches!(self, Self::Real(_, Place::Folder { .. }))

@@ -38,7 +38,7 @@ pub(crate) use age::Age;
 pub(crate) use apps::Apps;
 pub(crate) use bench::Bench;
 pub(crate) use cache::Cache;
-pub(crate) use check::Check;
+pub(crate) use check::{Against, Check};
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};

@@ -9,6 +9,7 @@ mod doublings;
 mod exit;
 mod export;
 mod factsheet;
+mod first;
 mod follow;
 mod interrupt;
 mod measure;

@@ -53,6 +53,21 @@ pub trait Drive {
         )))
     }
 
+    /// Its addresses are those of the owner's old files from here on, which can only be read, or its own again. They are looked for where they have
+    /// not been.
+    ///
+    /// # Errors
+    /// It has none.
+    fn turn_to_old_files(&mut self, turn: bool) -> Result<(), Fault> {
+        if !turn {
+            return Ok(());
+        }
+        Err(Fault::Unsuitable(format!(
+            "{} has no old files beside what is measured: give a folder",
+            self.identity().name
+        )))
+    }
+
     /// What was counted at the devices below it since they were attached; nothing where nobody counts, such as below a file
     /// system in memory or on another machine. No lane is open.
     fn counters(&mut self) -> Option<Counters> {

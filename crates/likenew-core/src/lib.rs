@@ -17,6 +17,7 @@ pub mod laws;
 pub mod look;
 pub mod memory;
 pub mod mix;
+pub mod old_files;
 pub mod place;
 pub mod plan;
 pub mod procedure;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::drive::Accounting;
 use crate::facts::Facts;
+use crate::old_files::{OLD_SEARCH, OldFiles};
 use crate::trim::{Claims, ReadBack, ReadBackSeen, Sent, TrimPath};
 use crate::units::Nanos;
 
@@ -19,6 +20,8 @@ pub const FACTS_WAIT: Nanos = Nanos::from_millis(200);
 pub enum Look {
     /// What the system and the drive say of the whole way from the folder to the medium.
     Facts,
+    /// Which of the owner's files have lain there for long; workloads may read [them](crate::workload::Workload::old_files) afterwards.
+    OldFiles,
     /// Which layers lie between the addresses and the medium, and which of them let TRIM pass.
     TrimPath,
     /// What the drive itself says it does with TRIM.
@@ -41,6 +44,7 @@ impl Look {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Facts => "collecting facts",
+            Self::OldFiles => "looking for old files",
             Self::TrimPath => "looking at the layers",
             Self::TrimClaims => "asking the drive",
             Self::TrimReadBack(_) => "reading back what was given up",
@@ -57,7 +61,7 @@ impl Look {
     pub fn bytes_written(&self) -> u64 {
         match self {
             Self::TrimReadBack(read_back) => read_back.bytes_written(),
-            Self::Facts | Self::TrimPath | Self::TrimClaims | Self::Release { .. } => 0,
+            Self::Facts | Self::OldFiles | Self::TrimPath | Self::TrimClaims | Self::Release { .. } => 0,
         }
     }
 
@@ -67,6 +71,7 @@ impl Look {
             Self::TrimReadBack(read_back) => read_back.wait,
             Self::Release { wait, .. } => *wait,
             Self::Facts => FACTS_WAIT,
+            Self::OldFiles => OLD_SEARCH,
             Self::TrimPath | Self::TrimClaims => Nanos::ZERO,
         }
     }
@@ -80,6 +85,8 @@ pub enum Seen {
     Unknown(String),
     /// Of [`Look::Facts`].
     Facts(Box<Facts>),
+    /// Of [`Look::OldFiles`].
+    OldFiles(OldFiles),
     /// Of [`Look::TrimPath`].
     TrimPath(TrimPath),
     /// Of [`Look::TrimClaims`].

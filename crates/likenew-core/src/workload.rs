@@ -37,6 +37,9 @@ pub struct Workload {
     /// Whether its I/Os go past the page cache, through it, or nowhere.
     #[serde(default, skip_serializing_if = "Access::is_direct")]
     pub access: Access,
+    /// It reads the owner's files that [`Look::OldFiles`](crate::look::Look::OldFiles) has found, at addresses of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub old_files: bool,
     /// It begins with nothing of our own files in the page cache: they are made durable and dropped from it, before its time
     /// counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -170,6 +173,7 @@ impl Workload {
             samples: 0,
             window: None,
             access: Access::Direct,
+            old_files: false,
             cold: false,
             flush: false,
             recorded: None,

@@ -32,11 +32,23 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A figure over its most telling reference.
+    /// A figure over its most telling reference. A drive that was slow already when it was checked first is held against who says so.
     pub fn shortfall(&self, figure: Figure) -> Option<(Sign, Reference)> {
         let measured = self.signs.figure(figure)?;
-        let of = self.references.iter().filter(|reference| reference.figure == figure);
-        let best = of.min_by_key(|reference| reference.origin)?;
+        let of = |is_first: bool| {
+            let all = self
+                .references
+                .iter()
+                .filter(move |of| of.figure == figure && (of.origin == Origin::FirstRun) == is_first);
+            all.min_by_key(|reference| reference.origin)
+        };
+        let least = |of: &Reference| of.value * of.origin.share_least();
+        let best = match (of(true), of(false)) {
+            (Some(first), Some(other)) if other.origin != Origin::Link && least(other) > least(first) => {
+                other
+            }
+            (first, other) => first.or(other)?,
+        };
         Some((measured.over(Sign::within(best.value, 0.0)), *best))
     }
 

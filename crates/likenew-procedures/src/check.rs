@@ -1,5 +1,6 @@
 //! Is it slow, against what, why, and what cures it?
 
+mod answers;
 mod check_options;
 mod course;
 mod measured;
@@ -16,11 +17,11 @@ use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::Findings;
 use likenew_diagnosis::{Case, Figure, Origin, Reference, Shape, diagnose};
 
-use crate::options::options;
 use crate::refusals::refusals;
 use course::Course;
 use measured::Measured;
 
+pub use answers::Answers;
 pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
 pub use upgrade::{DayOption, DriveOption, Role, UpgradeOptions, Waits};
 
@@ -43,7 +44,7 @@ impl Check {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        Self::new(options("check", table)?)
+        CheckOptions::from_table(table).map(|options| Self { options })
     }
 
     /// With these settings.
@@ -112,7 +113,8 @@ impl Procedure for Check {
         let case = Case { signs: &signs, facts: last, since, references: &references, usual: &usual };
         let diagnosis = diagnose(&case);
         let not_written = self.options.obstacle(&evidence.geometry);
-        let verdicts = told::verdicts(&case, &diagnosis, not_written.as_deref());
+        let verdicts =
+            told::verdicts(&case, &diagnosis, self.options.first_checked.as_deref(), not_written.as_deref());
         let mut findings = Findings { verdicts, ..Findings::default() };
         findings.verdicts.extend(refusals(&evidence.segments));
         told::tables(&case, &diagnosis, &mut findings);

@@ -81,6 +81,11 @@ pub fn wall_date() -> String {
     spelled(jiff::Timestamp::now())
 }
 
+/// Seconds since 1970.
+pub(crate) fn wall_seconds() -> u64 {
+    jiff::Timestamp::now().as_second().max(0).cast_unsigned()
+}
+
 /// The date and time, in the same form, of so many milliseconds since 1970; `None` beyond the year 9999.
 pub fn date_of(unix_ms: u64) -> Option<String> {
     jiff::Timestamp::from_millisecond(i64::try_from(unix_ms).ok()?).ok().map(spelled)

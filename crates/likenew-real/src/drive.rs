@@ -16,6 +16,7 @@ use crate::engine::{Carrier, LANES_MAX};
 use crate::identify::About;
 use crate::medium::Medium;
 use crate::nop;
+use crate::old_files::OldFiles;
 
 /// A medium that can be measured. Lanes share the medium, so what it holds is given up when the drive and all lanes are
 /// gone.
@@ -27,6 +28,9 @@ pub(crate) struct RealDrive<M> {
     clock: Monotonic,
     about: About,
     access: Access,
+    /// The owner's old files, once they were looked for, and whether they are what is measured.
+    old: Option<Arc<OldFiles>>,
+    is_old: bool,
 }
 
 impl<M: Medium> RealDrive<M> {
@@ -41,7 +45,19 @@ impl<M: Medium> RealDrive<M> {
             clock: Monotonic::start(),
             about,
             access: Access::Direct,
+            old: None,
+            is_old: false,
         }
+    }
+
+    /// What was found of old files beside our own.
+    fn find_old(&mut self) -> Result<Arc<OldFiles>, String> {
+        if self.kind != Kind::Folder {
+            return Err("a file or a device is read as it is".to_owned());
+        }
+        let old = Arc::new(OldFiles::find(Path::new(&self.name), &self.clock)?);
+        self.old = Some(old.clone());
+        Ok(old)
     }
 }
 
@@ -62,7 +78,10 @@ impl<M: Medium> Drive for RealDrive<M> {
     }
 
     fn geometry(&self) -> Geometry {
-        self.medium.geometry().clone()
+        match &self.old {
+            Some(old) if self.is_old => old.geometry().clone(),
+            _ => self.medium.geometry().clone(),
+        }
     }
 
     fn lanes_max(&self) -> u32 {
@@ -75,8 +94,18 @@ impl<M: Medium> Drive for RealDrive<M> {
         }
         if access != self.access && access != Access::Null {
             self.medium.reach(access)?;
+            self.old.as_ref().map_or(Ok(()), |old| old.reach(access))?;
         }
         self.access = access;
+        Ok(())
+    }
+
+    fn turn_to_old_files(&mut self, turn: bool) -> Result<(), Fault> {
+        self.is_old = false;
+        if turn && self.old.is_none() {
+            self.find_old().map_err(Fault::Unsuitable)?;
+        }
+        self.is_old = turn;
         Ok(())
     }
 
@@ -89,6 +118,9 @@ impl<M: Medium> Drive for RealDrive<M> {
     }
 
     fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
+        if *look == Look::OldFiles {
+            return Ok(self.find_old().map_or_else(Seen::Unknown, |old| Seen::OldFiles(old.found.clone())));
+        }
         self.medium.look(look, &self.clock)
     }
 
@@ -96,6 +128,9 @@ impl<M: Medium> Drive for RealDrive<M> {
         if self.access == Access::Null {
             return Ok(nop::lanes(self.medium.geometry(), self.clock, need));
         }
-        self.carrier.lanes(&self.medium, self.clock, &self.about.health, need)
+        match &self.old {
+            Some(old) if self.is_old => self.carrier.lanes(old, self.clock, &self.about.health, need),
+            _ => self.carrier.lanes(&self.medium, self.clock, &self.about.health, need),
+        }
     }
 }

@@ -46,6 +46,7 @@ mod medium;
 mod mounts;
 #[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
 mod nvme_admin;
+mod old_files;
 mod posix;
 mod rest;
 #[allow(

@@ -259,7 +259,9 @@ impl Medium for FileTable {
         match look {
             // What is told of files is told of the user's, which lie beside ours.
             Look::Facts => Ok(facts::look_at(self.scratch.directory(), self.scratch.path().parent())),
-            Look::TrimPath | Look::TrimClaims => Ok(trim::look_at(self.scratch.directory(), look)),
+            Look::OldFiles | Look::TrimPath | Look::TrimClaims => {
+                Ok(trim::look_at(self.scratch.directory(), look))
+            }
             Look::TrimReadBack(asked) => {
                 let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());
                 if needed > left {

@@ -111,6 +111,7 @@ pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
         (Look::TrimPath | Look::TrimClaims, Some(None), _) => unknown("the device is not listed in /sys"),
         (Look::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
         (Look::TrimClaims, None, _) => unknown("no device is known below this file system"),
+        (Look::OldFiles, ..) => unknown("only the files of a folder are looked for"),
         (Look::TrimReadBack(_) | Look::Release { .. }, ..) => {
             unknown("it may only be read, and giving something up changes what it holds: give a folder on it")
         }

@@ -72,6 +72,7 @@ pub fn run_with(
     traces: &mut TraceOpener<'_>,
     recorders: &mut RecorderMaker<'_>,
 ) -> Result<Ran, RunError> {
+    drive.turn_to_old_files(workload.old_files)?;
     workload.check(&drive.geometry()).map_err(RunError::Unfit)?;
     let count = workload.lanes.min(drive.lanes_max()).max(1);
     let shares = shares(workload, count);

@@ -1,5 +1,6 @@
 //! What `likenew check` takes.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -32,6 +33,9 @@ pub(crate) struct Check {
     /// What the maker says: read=550MB/s,write=520MB/s,random_read=95000 … [default: what a simulated drive's file says]
     #[arg(long, value_delimiter = ',', value_name = "FIGURE=VALUE")]
     pub(crate) advertised: Vec<Promise>,
+    /// The kept run of an earlier check that it is held against, or "none" [default: the first one of the same real drive]
+    #[arg(long, value_name = "RUN")]
+    pub(crate) against: Option<Against>,
     /// Look through this folder too (it is only read): what share of the advertised speed do your files see?
     #[arg(long, value_name = "DIR")]
     pub(crate) files: Vec<PathBuf>,
@@ -43,6 +47,21 @@ pub(crate) struct Check {
     pub(crate) day: Option<String>,
     #[command(flatten)]
     pub(crate) how: How,
+}
+
+/// An earlier check.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Against {
+    /// Not even the first one.
+    Nothing,
+    /// The run in this folder.
+    Run(PathBuf),
+}
+
+impl From<OsString> for Against {
+    fn from(text: OsString) -> Self {
+        if text == "none" { Self::Nothing } else { Self::Run(text.into()) }
+    }
 }
 
 /// One figure of a maker.

@@ -10,9 +10,9 @@ use likenew_real::scan::Request;
 use crate::aim::Aim;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure_each, options, print_plan};
+use crate::measure::{archive_root, measure_each, options, print_plan};
 use crate::scanning::look_through;
-use crate::{interrupt, twin, upgrade, usual};
+use crate::{first, interrupt, twin, upgrade, usual};
 
 /// Bytes of the user's files that are read at most, and how long looking through them may take.
 const SAMPLE: u64 = 64 << 20;
@@ -102,7 +102,7 @@ fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
     })
 }
 
-/// What figures are held against: as typed, as the catalogue has it, as the twin does; and the twin's shapes.
+/// What figures are held against: as typed, as the catalogue has it, as the twin does, as it did when it was checked first; and the twin's shapes.
 /// False when somebody asked to stop.
 fn hold_against(asked: &mut CheckOptions, command: &Check, aim: &Aim) -> Result<bool, Failure> {
     let of = |figure, origin, per_s| ReferenceOption { figure, origin, per_s };
@@ -119,6 +119,13 @@ fn hold_against(asked: &mut CheckOptions, command: &Check, aim: &Aim) -> Result<
     let Some(twin) = twin::of(aim, asked)? else { return Ok(false) };
     references.extend(twin.figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::Twin, per_s)));
     asked.usual = twin.shapes;
+    let keep = &command.how.keep;
+    let root = archive_root(keep.archive.as_deref()).ok();
+    if let Some(first) = first::of(command.against.as_ref(), root.as_deref(), aim, asked)? {
+        references
+            .extend(first.figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::FirstRun, per_s)));
+        asked.first_checked = Some(first.began);
+    }
     asked.references = references;
     Ok(true)
 }

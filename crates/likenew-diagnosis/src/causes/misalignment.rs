@@ -16,7 +16,12 @@ const CARD: Card = Card {
     name: "misalignment",
     because: "each block of the file system lies across two of the drive",
     kind: Kind::NotTheDrive,
-    explains: &[Symptom::AlignmentCosts, Symptom::Below(Figure::WriteAnywhere)],
+    explains: &[
+        Symptom::AlignmentCosts,
+        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Below(Figure::WriteInOrder),
+        Symptom::Below(Figure::WriteOnAndOn),
+    ],
     manual: include_str!("misalignment.md"),
 };
 

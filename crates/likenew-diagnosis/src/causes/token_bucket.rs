@@ -41,9 +41,21 @@ impl Cause for TokenBucket {
         );
         scales.fact(
             case.drive().map(|_| case.virtual_by().is_some()),
-            (3.0, -5.0),
+            (0.5, -5.0),
             |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
             "look at what shows it: likenew facts",
+        );
+        scales.fact(
+            case.drive().map(|drive| drive.cloud.is_some()),
+            (2.5, -1.0),
+            |is| {
+                if is {
+                    "it is a cloud's volume, which are sold by rates".into()
+                } else {
+                    "it is no volume of a known cloud".into()
+                }
+            },
+            "",
         );
         scales.sign(
             case.is_below(Figure::ReadAnywhereDeep),

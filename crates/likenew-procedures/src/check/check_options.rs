@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::upgrade::UpgradeOptions;
 use crate::data::files::FileScan;
+use crate::options::options;
 
 /// The settings of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,9 @@ pub struct CheckOptions {
     /// Whether it may take minutes and tens of gigabytes, to see what takes that much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub thorough: bool,
+    /// When it was checked first, where its figures are held against that: date and time of day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_checked: Option<String>,
     /// What figures are held against.
     #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceOption>,
@@ -118,6 +122,15 @@ impl CheckOptions {
     pub const AREA_LEAST: u64 = 32 << 20;
     /// The area is a multiple of this.
     pub const AREA_STEP: u64 = 4 << 20;
+
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_table(table: &toml::Table) -> Result<Self, String> {
+        let asked: Self = options("check", table)?;
+        asked.check().map(|()| asked)
+    }
 
     /// Whether these settings make sense, whatever the drive.
     ///

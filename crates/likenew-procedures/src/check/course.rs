@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::look::Look;
+use likenew_core::look::{Look, Seen};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
 use likenew_core::procedure::{Evidence, Step};
@@ -37,10 +37,14 @@ const TIME: Nanos = Nanos::from_secs(46);
 /// In which what others do is counted, before anything else is done.
 const QUIET_TIME: Nanos = Nanos::from_secs(2);
 
+/// Fewer pieces of old files say nothing.
+const OLD_PIECES_LEAST: usize = 3;
+
 /// Names of its workloads.
 pub(super) const QUIET: &str = "rest before anything";
 pub(super) const PLACE: &str = "place";
 pub(super) const PLACE_AGAIN: &str = "place again";
+pub(super) const OLD: &str = "old file";
 pub(super) const SMALL_READS: &str = "small reads";
 pub(super) const NEAR_READS: &str = "small reads near each other";
 pub(super) const DEEP_READS: &str = "small reads 32 at a time";
@@ -97,13 +101,34 @@ impl<'a> Course<'a> {
         let first =
             || self.area.as_ref().filter(|_| self.is_folder()).and_then(|area| self.first_writes(area));
         let reads = || self.reads().or_else(|| self.load());
-        if let Some(workload) = quiet().or_else(first).or_else(reads) {
+        if let Some(workload) = quiet().or_else(first) {
+            return Step::Run(workload);
+        }
+        if self.looks_for_old_files() {
+            return Step::Look(Look::OldFiles);
+        }
+        if let Some(workload) = reads() {
             return Step::Run(workload);
         }
         if let Some(step) = self.area.clone().and_then(|area| self.writes(&area)) {
             return step;
         }
         if looks == 1 { Step::Look(Look::Facts) } else { Step::Enough }
+    }
+
+    /// Of a folder, once something was written to hold them against.
+    fn looks_for_old_files(&self) -> bool {
+        let asked = self.evidence.sights.iter().any(|sight| sight.look == Look::OldFiles);
+        self.is_folder() && self.written().is_some() && !asked
+    }
+
+    /// How many pieces of old files there are to be read.
+    pub(super) fn old_pieces(&self) -> usize {
+        let found = self.evidence.sights.iter().find_map(|sight| match &sight.seen {
+            Seen::OldFiles(found) => Some(found.ages_s.len()),
+            _ => None,
+        });
+        found.filter(|count| *count >= OLD_PIECES_LEAST).unwrap_or(0)
     }
 
     /// Time of the drive so far, looks included, as they may wait for it.

@@ -12,7 +12,7 @@ use likenew_stats::interval::mean_interval;
 use likenew_stats::summary::{mean, median, standard_deviation};
 
 use super::course::{
-    AFTER_ZEROS, COOL, DEEP_READS, ELSEWHERE, FRESH, FRESH_SMALL, LOAD, LOAD_RESTED, NEAR_READS,
+    AFTER_ZEROS, COOL, DEEP_READS, ELSEWHERE, FRESH, FRESH_SMALL, LOAD, LOAD_RESTED, NEAR_READS, OLD,
     PAUSED_READS, PLACE, PLACE_AGAIN, PLACES, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS,
     SMALL_WRITES, TRIMMED_WRITES, WRITES, ZEROS,
 };
@@ -91,8 +91,11 @@ impl<'a> Measured<'a> {
         let map: Vec<f64> = self.places(PLACE).into_iter().map(|(_, speed)| speed).collect();
         let fresh: Vec<f64> = self.places(FRESH).into_iter().map(|(_, speed)| speed).collect();
         let small = self.rate(SMALL_READS);
-        // Of a folder nothing is read that was there before.
-        let has_old = self.evidence.identity.kind != Kind::Folder;
+        // Of a folder the map is of what was just written, and what was there before is read as files.
+        let is_folder = self.evidence.identity.kind == Kind::Folder;
+        let has_old = !is_folder;
+        let old: Vec<f64> = self.places(OLD).into_iter().map(|(_, speed)| speed).collect();
+        let (fresh, old) = if is_folder { (middle(&map), middle(&old)) } else { (fresh, middle(&map)) };
         let over = |one: Option<Sign>, other: Option<Sign>| Some(one?.over(other?));
         let deep = self.ran(DEEP_READS);
         let drop = self.drop_of(WRITES);
@@ -100,7 +103,7 @@ impl<'a> Measured<'a> {
             figures: self.figures(&map, &fresh),
             fastest_read: self.fastest_read(),
             access_ns: small.map(|rate| Sign::within(1e9 * self.small_bytes(), 0.0).over(rate)),
-            fresh_over_old: over(sign_of(&fresh), sign_of(&middle(&map))).filter(|_| has_old),
+            fresh_over_old: over(sign_of(&fresh), sign_of(&old)),
             fresh_small_over_old: over(self.rate(FRESH_SMALL), small).filter(|_| has_old),
             median_over_slowest: over(sign_of(&middle(&map)), sign_of(&slowest(&map))),
             first_over_last: over(
@@ -201,6 +204,8 @@ impl<'a> Measured<'a> {
     /// The fastest of the shifted small writes over those that are not shifted.
     fn shifted(&self) -> Option<Sign> {
         let of = |shift: &str| self.rate(&format!("{SHIFTED_WRITES} {shift}"));
+        // Where time was up before the last, the one that fits may be missing.
+        of(NOT_SHIFTED_AGAIN)?;
         let block = self.evidence.geometry.block;
         let fastest = |rates: &mut dyn Iterator<Item = Sign>| {
             rates.max_by(|one, other| one.value.total_cmp(&other.value))

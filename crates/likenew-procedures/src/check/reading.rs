@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use likenew_core::io::Op;
+use likenew_core::old_files::OLD_PIECE_BYTES;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrivals, Pace, Workload};
@@ -10,8 +11,8 @@ use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::course::{
-    AGAIN, BLOCK, COOL, Course, DEEP_READS, LOAD, LOAD_RESTED, NEAR_READS, PAUSED_READS, PLACE, PLACE_AGAIN,
-    PLACE_TIME, PLACES, SMALL_READS, SMALL_TIME, SMALLS, in_order, places_of,
+    AGAIN, BLOCK, COOL, Course, DEEP_READS, LOAD, LOAD_RESTED, NEAR_READS, OLD, PAUSED_READS, PLACE,
+    PLACE_AGAIN, PLACE_TIME, PLACES, SMALL_READS, SMALL_TIME, SMALLS, in_order, places_of,
 };
 use super::measured::Measured;
 
@@ -48,7 +49,20 @@ impl Course<'_> {
             let measured = Measured::new(self.evidence);
             measured.slowest_places(AGAIN).into_iter().find_map(|index| place(PLACE_AGAIN, index))
         })
+        .or_else(|| self.old_files())
         .or_else(|| self.small_reads(&whole))
+    }
+
+    /// Pieces of the owner's old files, in random order.
+    fn old_files(&self) -> Option<Workload> {
+        let mut pieces: Vec<usize> = (0..self.old_pieces()).collect();
+        pieces.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(self.evidence.plan.seed_of(1)));
+        pieces.into_iter().find_map(|index| {
+            self.once(&format!("{OLD} {}", index + 1), || {
+                let start = index as u64 * OLD_PIECE_BYTES;
+                Workload { old_files: true, ..in_order(Op::Read, start..start + OLD_PIECE_BYTES, PLACE_TIME) }
+            })
+        })
     }
 
     fn small_reads(&self, whole: &Range<u64>) -> Option<Workload> {

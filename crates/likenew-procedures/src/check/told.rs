@@ -2,7 +2,7 @@
 
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_diagnosis::{
-    Case, Cure, Diagnosis, Figure, Found, Kind, Open, Overall, Reference, Risk, Shape, Sign, Symptom,
+    Case, Cure, Diagnosis, Figure, Found, Kind, Open, Origin, Overall, Reference, Risk, Shape, Sign, Symptom,
 };
 use serde::Serialize;
 
@@ -12,9 +12,17 @@ use crate::rows::row;
 /// Ways to decide that are named, and clues.
 const MISSING_MAX: usize = 2;
 const CLUES_MAX: usize = 4;
+/// What tells how fast it should be.
+const ADVERTISED: &str = "give --advertised read=550MB/s,write=520MB/s";
 
 /// The answer in one sentence first, then each cause with its evidence, then what is left open.
-pub(super) fn verdicts(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Option<&str>) -> Vec<Verdict> {
+/// `first_checked` is when its first figures come from, and `not_written` why nothing was written.
+pub(super) fn verdicts(
+    case: &Case<'_>,
+    diagnosis: &Diagnosis,
+    first_checked: Option<&str>,
+    not_written: Option<&str>,
+) -> Vec<Verdict> {
     let mut all: Vec<Verdict> = diagnosis.found.iter().map(|found| cause(case, found)).collect();
     let mut open = diagnosis.open.iter();
     if all.is_empty() {
@@ -22,7 +30,7 @@ pub(super) fn verdicts(case: &Case<'_>, diagnosis: &Diagnosis, not_written: Opti
     }
     all.extend(open.map(|open| undecided(case, open)));
     let first = all.remove(0);
-    all.insert(0, with_limits(first, case, not_written));
+    all.insert(0, with_limits(with_date(first, case, first_checked), case, not_written));
     all.extend(diagnosis.latent.iter().map(latent));
     all.extend(diagnosis.design.iter().map(made_so));
     all
@@ -36,17 +44,35 @@ pub(super) fn cure(diagnosis: &Diagnosis) -> Option<&str> {
 
 fn sound(case: &Case<'_>, diagnosis: &Diagnosis) -> Verdict {
     if diagnosis.overall == Overall::AsNew {
-        let compared =
-            Figure::ALL.into_iter().filter_map(|figure| case.shortfall(figure).map(|of| (figure, of)));
-        return compared.fold(
-            Verdict::new("It is as fast as it should be.", Standing::Holds),
-            |verdict, (figure, of)| verdict.because(compared_words(case, figure, of)),
-        );
+        let compared: Vec<_> = compared(case).collect();
+        let verdict = if compared.iter().all(|(_, (_, of))| of.origin == Origin::FirstRun) {
+            Verdict::new("It is as fast as when it was checked first.", Standing::Holds)
+                .caveat(format!("Whether that was as fast as it should be is not known: {ADVERTISED}."))
+        } else {
+            Verdict::new("It is as fast as it should be.", Standing::Holds)
+        };
+        return compared
+            .into_iter()
+            .fold(verdict, |verdict, (figure, of)| verdict.because(compared_words(case, figure, of)));
     }
-    let verdict = Verdict::new("Nothing about it looks slow.", Standing::Holds).caveat(
-        "There was nothing to hold its figures against: give --advertised read=550MB/s,write=520MB/s, or check it again later.",
-    );
+    let verdict = Verdict::new("Nothing about it looks slow.", Standing::Holds).caveat(format!(
+        "There was nothing to hold its figures against: {ADVERTISED}, or check it again later."
+    ));
     figures(case).into_iter().fold(verdict, Verdict::because)
+}
+
+/// Each figure with the reference that tells most.
+fn compared<'a>(case: &'a Case<'_>) -> impl Iterator<Item = (Figure, (Sign, Reference))> + 'a {
+    Figure::ALL.into_iter().filter_map(|figure| case.shortfall(figure).map(|of| (figure, of)))
+}
+
+/// Since when it is compared with itself.
+fn with_date(verdict: Verdict, case: &Case<'_>, first_checked: Option<&str>) -> Verdict {
+    let is_used = compared(case).any(|(_, (_, of))| of.origin == Origin::FirstRun);
+    match first_checked.filter(|_| is_used) {
+        Some(date) => verdict.because(format!("it was checked first on {}", date.get(..10).unwrap_or(date))),
+        None => verdict,
+    }
 }
 
 /// What the first sentence does not cover.

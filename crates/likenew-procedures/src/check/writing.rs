@@ -42,6 +42,8 @@ const SECTOR: u64 = 512;
 pub(super) const NOT_SHIFTED_AGAIN: &str = "0 again";
 const SHIFTED: u64 = 96;
 const SHIFTED_TIME: Nanos = Nanos::from_millis(500);
+/// Of an arm, which takes its time with each: nine times as many and their flushes have to fit.
+const SHIFTED_OF_ARM: u64 = 40;
 
 impl Course<'_> {
     pub(super) fn writes(&self, area: &Range<u64>) -> Option<Step> {
@@ -116,8 +118,7 @@ impl Course<'_> {
         let written = self.written()?;
         let step = ((written.end - written.start) as f64 * ELSEWHERE_SHARE) as u64 / grain * grain;
         let count = (below.end - below.start).checked_div(step)?;
-        let is_slow = Measured::new(self.evidence).access().is_none_or(|access| access >= ARM_NS);
-        if count == 0 || count > ELSEWHERE_MAX || is_slow {
+        if count == 0 || count > ELSEWHERE_MAX || self.has_arm() {
             return None;
         }
         self.once(ELSEWHERE, || {
@@ -144,7 +145,7 @@ impl Course<'_> {
                 self.once(&format!("{SHIFTED_WRITES} {name}"), || {
                     // The start of the zone shifts every address.
                     let region = part.start + shift..part.end - (u64::from(SMALL) - shift);
-                    small(region, SHIFTED, SHIFTED_TIME)
+                    small(region, if self.has_arm() { SHIFTED_OF_ARM } else { SHIFTED }, SHIFTED_TIME)
                 })
             })
         })
@@ -161,6 +162,11 @@ impl Course<'_> {
             workload.streams[0].pace = Pace::Open { per_second, arrivals: Arrivals::Even, depth_max: DEPTH };
             workload
         })
+    }
+
+    /// By its access time; also while that is unknown.
+    fn has_arm(&self) -> bool {
+        Measured::new(self.evidence).access().is_none_or(|access| access >= ARM_NS)
     }
 
     fn is_released(&self) -> bool {

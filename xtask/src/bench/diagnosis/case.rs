@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Context as _;
-use likenew_core::verdict::{Findings, Row, Standing};
+use likenew_core::verdict::{Findings, Standing};
 use likenew_diagnosis::{Kind, by_name};
-use likenew_procedures::check::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
+use likenew_procedures::check::{Answers, CheckOptions, OriginName, ReferenceOption, ShapeOption};
 use likenew_sim::Spec;
 use likenew_sim::catalog;
 use likenew_sim::truth::causes;
@@ -196,11 +196,13 @@ impl Twins {
             return Ok(twin.clone());
         }
         let findings = checked(&new, 0, &CheckOptions::default())?;
-        let rows = |name: &str| findings.tables.get(name).map(Vec::as_slice).unwrap_or_default();
-        let twin = Twin {
-            references: rows("figures").iter().map(reference).collect::<anyhow::Result<_>>()?,
-            usual: rows("shapes").iter().map(shape).collect::<anyhow::Result<_>>()?,
-        };
+        let Answers { figures, shapes } = Answers::of(&findings);
+        let references = figures.into_iter().map(|(figure, per_s)| ReferenceOption {
+            figure,
+            origin: OriginName::Twin,
+            per_s,
+        });
+        let twin = Twin { references: references.collect(), usual: shapes };
         known().insert(new.text, twin.clone());
         Ok(twin)
     }
@@ -210,20 +212,6 @@ fn checked(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Result<Findi
     let options = toml::Table::try_from(asked)?;
     let mut drive = spec.open(no_files)?;
     ask(&mut drive, "check", seed, options)?.findings
-}
-
-fn shape(row: &Row) -> anyhow::Result<ShapeOption> {
-    let name = row.get("shape").context("a shape has a name")?.clone();
-    let value = row.get("value").and_then(serde_json::Value::as_f64).context("a shape has a value")?;
-    Ok(ShapeOption { shape: serde_json::from_value(name)?, value })
-}
-
-fn reference(row: &Row) -> anyhow::Result<ReferenceOption> {
-    let name = row.get("figure").context("a figure has a name")?.clone();
-    let figure: FigureName = serde_json::from_value(name)?;
-    let per_s =
-        row.get("measured_per_s").and_then(serde_json::Value::as_f64).context("a figure has a value")?;
-    Ok(ReferenceOption { figure, origin: OriginName::Twin, per_s })
 }
 
 fn no_files(_: &Path) -> io::Result<Vec<u8>> {

@@ -1,0 +1,114 @@
+//! What a drive did when it was checked first, out of the runs that are kept.
+
+use std::path::Path;
+
+use likenew_archive::{Archive, Record};
+use likenew_core::drive::{Drive as _, Identity, Kind};
+use likenew_core::facts::{Drive, Facts};
+use likenew_core::look::{Look, Seen};
+use likenew_core::plan::Plan;
+use likenew_procedures::all::{from_plan, judge};
+use likenew_procedures::check::{Answers, CheckOptions, FigureName};
+use likenew_real::facts::Glance;
+
+use crate::aim::Aim;
+use crate::arguments::Against;
+use crate::exit::Failure;
+
+/// What it did then.
+pub(crate) struct First {
+    /// Figures of what was asked in the same way.
+    pub(crate) figures: Vec<(FigureName, f64)>,
+    /// When: date and time of day.
+    pub(crate) began: String,
+}
+
+/// The earliest check of a real drive that is kept below `root`, or the one that was named.
+///
+/// # Errors
+/// What was named is no check that came to its end.
+pub(crate) fn of(
+    against: Option<&Against>,
+    root: Option<&Path>,
+    aim: &Aim,
+    asked: &CheckOptions,
+) -> Result<Option<First>, Failure> {
+    let record = match against {
+        Some(Against::Nothing) => return Ok(None),
+        Some(Against::Run(folder)) => Some(named(folder)?),
+        None => aim.path().zip(root).and_then(|(path, root)| earliest(path, root)),
+    };
+    Ok(record.and_then(|record| answers(&record, asked)))
+}
+
+fn named(folder: &Path) -> Result<Record, Failure> {
+    let record = Archive::open(folder).map_err(|error| Failure::Usage(error.to_string()))?;
+    if is_whole(&record) {
+        return Ok(record);
+    }
+    Err(Failure::Usage(format!(
+        "{} is no check that came to its end: give the folder of one to --against, or none",
+        folder.display()
+    )))
+}
+
+fn is_whole(record: &Record) -> bool {
+    record.header.plan.procedure == "check" && record.findings.is_some()
+}
+
+/// Runs that can not be read are somebody else's question.
+fn earliest(path: &Path, root: &Path) -> Option<Record> {
+    let mut glance = Glance::at(path).ok()?;
+    let identity = glance.identity();
+    let Ok(Seen::Facts(facts)) = glance.look(&Look::Facts) else { return None };
+    let runs = Archive::new(root).list().ok()?;
+    let checks = runs.into_iter().filter(|run| {
+        run.header.as_ref().is_ok_and(|header| {
+            header.plan.procedure == "check" && alike(header.machine.identity.kind, identity.kind)
+        })
+    });
+    checks
+        .filter_map(|run| Archive::open(&run.path).ok())
+        .find(|record| is_whole(record) && is_same(record, &identity, &facts))
+}
+
+/// Files and devices are read alike; in folders there are own files.
+fn alike(one: Kind, other: Kind) -> bool {
+    let is_read = |kind| matches!(kind, Kind::File | Kind::Device);
+    one == other || (is_read(one) && is_read(other))
+}
+
+/// By the drive's serial number where both are known, else by where it is and what.
+fn is_same(record: &Record, identity: &Identity, facts: &Facts) -> bool {
+    let seen = record.sights.iter().find_map(|sight| match &sight.seen {
+        Seen::Facts(facts) => Some(&**facts),
+        _ => None,
+    });
+    let (Some(then), Some(now)) = (seen.and_then(only_drive), only_drive(facts)) else { return false };
+    match (then.identity.serial.value(), now.identity.serial.value()) {
+        (Some(then), Some(now)) => then == now,
+        _ => {
+            record.header.machine.identity.name == identity.name
+                && then.identity.model.value() == now.identity.model.value()
+                && then.identity.capacity_bytes.value() == now.identity.capacity_bytes.value()
+        }
+    }
+}
+
+fn only_drive(facts: &Facts) -> Option<&Drive> {
+    match facts.drives.as_slice() {
+        [drive] => Some(drive),
+        _ => None,
+    }
+}
+
+/// Judged again, by what this version knows.
+fn answers(record: &Record, asked: &CheckOptions) -> Option<First> {
+    let Plan { options, .. } = &record.header.plan;
+    let then = CheckOptions::from_table(options).ok()?;
+    let procedure = from_plan(&record.header.plan).ok()?;
+    let mut figures = Answers::of(&judge(&*procedure, &record.evidence())).figures;
+    // How long writes last is another question where less is written.
+    figures.retain(|(figure, _)| *figure != FigureName::WriteOn || then.budget() == asked.budget());
+    Some(First { figures, began: record.header.machine.began.clone() })
+}

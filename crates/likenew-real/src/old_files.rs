@@ -1,0 +1,237 @@
+//! Pieces of the owner's old files, opened for reading alone, as a range of addresses of its own.
+//!
+//! Files of other file systems, hidden ones of ours, links and what has holes or is compressed on its way are left out. Nothing is changed: not even
+//! the time of the last access, where that may be left alone.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use likenew_core::access::Access;
+use likenew_core::fault::Fault;
+use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::old_files::{self as old, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
+use likenew_core::target::{Clock, Geometry};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, open, statat, statx};
+use rustix::io::Errno;
+
+use crate::clock::{Monotonic, wall_seconds};
+use crate::direct::Direct;
+use crate::fault::failed;
+use crate::medium::{Medium, Spot, perform_at, set_direct};
+use crate::scratch::{DIRECTORY, MARKER};
+
+/// Names that are looked at at most, and files that are remembered.
+const NAMES_MAX: usize = 200_000;
+const FILES_MAX: usize = 4096;
+/// The unit of `st_blocks` on every file system (stat(2)).
+const STAT_BLOCK: u64 = 512;
+/// Pieces begin at multiples of this within a file.
+const STEP: u64 = 1 << 20;
+
+/// Opened pieces.
+pub(crate) struct OldFiles {
+    geometry: Geometry,
+    pieces: Vec<Piece>,
+    can_direct: bool,
+    /// What was found, for reports.
+    pub(crate) found: old::OldFiles,
+}
+
+struct Piece {
+    fd: OwnedFd,
+    offset: u64,
+}
+
+/// A file that is old enough.
+struct Candidate {
+    path: PathBuf,
+    bytes: u64,
+    age_s: u64,
+}
+
+impl OldFiles {
+    /// Looks through a folder.
+    ///
+    /// # Errors
+    /// A sentence without a full stop, when there is none.
+    pub(crate) fn find(folder: &Path, clock: &Monotonic) -> Result<Self, String> {
+        let mut search = Search::new(clock, wall_seconds());
+        search
+            .go(folder)
+            .map_err(|errno| format!("{} can not be looked through: {errno}", folder.display()))?;
+        let Search { mut candidates, is_part, .. } = search;
+        // The oldest first; equal ones by name, so that the same folder gives the same pieces.
+        candidates.sort_by(|one, other| other.age_s.cmp(&one.age_s).then_with(|| one.path.cmp(&other.path)));
+        let mut pieces = Vec::new();
+        let (mut ages_s, mut files, mut block, mut can_direct) = (Vec::new(), 0, 1, true);
+        for (candidate, count) in dealt(&candidates) {
+            // What was just there and is not any more is nobody's loss.
+            let Ok((fd, direct)) = opened(&candidate.path) else { continue };
+            block = block.max(direct.block);
+            can_direct &= direct.flags.contains(OFlags::DIRECT);
+            files += 1;
+            for index in 0..count {
+                let Ok(fd) = fd.try_clone() else { break };
+                let room = candidate.bytes - OLD_PIECE_BYTES;
+                let offset = room / (count as u64 + 1) * (index as u64 + 1);
+                pieces.push(Piece { fd, offset: offset - offset % STEP });
+                ages_s.push(candidate.age_s);
+            }
+        }
+        if pieces.is_empty() {
+            let days = OLD_AGE_S / 86_400;
+            return Err(format!(
+                "no file here has {OLD_PIECE_BYTES} bytes or more and is older than {days} days"
+            ));
+        }
+        let geometry = Geometry {
+            capacity: pieces.len() as u64 * OLD_PIECE_BYTES,
+            block,
+            boundary: Some(OLD_PIECE_BYTES),
+            writable: false,
+            trims: false,
+            carries_data: true,
+            clock: Clock::Wall,
+        };
+        Ok(Self { geometry, pieces, can_direct, found: old::OldFiles { ages_s, files, is_part } })
+    }
+
+    fn place(&self, io: &Io) -> Spot<'_> {
+        let piece = &self.pieces[(io.offset / OLD_PIECE_BYTES) as usize];
+        Spot { fd: piece.fd.as_fd(), offset: piece.offset + io.offset % OLD_PIECE_BYTES }
+    }
+}
+
+impl Medium for OldFiles {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn spot(&self, io: &Io) -> Option<Spot<'_>> {
+        (io.op == Op::Read).then(|| self.place(io))
+    }
+
+    fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome {
+        match io.op {
+            Op::Read => perform_at(self.place(io), io, buffer),
+            Op::Flush => Outcome::Done,
+            Op::Write | Op::Trim => Outcome::Error(Errno::ROFS.raw_os_error()),
+        }
+    }
+
+    fn reach(&self, access: Access) -> Result<(), Fault> {
+        let direct = self.can_direct && access == Access::Direct;
+        let mut pieces = self.pieces.iter();
+        pieces
+            .try_for_each(|piece| set_direct(&piece.fd, direct))
+            .map_err(failed("change between direct and buffered I/O"))
+    }
+
+    fn make_cold(&self) -> Result<(), Fault> {
+        Err(Fault::Unsuitable(
+            "what the page cache holds of the owner's files stays there: leave out cold".into(),
+        ))
+    }
+}
+
+/// One piece of each file, the oldest first; more of each where there are few.
+fn dealt(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize)> {
+    let each = OLD_PIECES_MAX.div_ceil(candidates.len().max(1));
+    let mut left = OLD_PIECES_MAX;
+    candidates.iter().map_while(move |candidate| {
+        let count = each.min((candidate.bytes / OLD_PIECE_BYTES) as usize).min(left);
+        left -= count;
+        (count > 0).then_some((candidate, count))
+    })
+}
+
+fn opened(path: &Path) -> rustix::io::Result<(OwnedFd, Direct)> {
+    let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let by = |more: OFlags| Direct::open(|flags| open(path, read | more | flags, Mode::empty()));
+    // Only the owner may leave the time of the last access alone.
+    by(OFlags::NOATIME).or_else(|_| by(OFlags::empty()))
+}
+
+/// A walk through folders of one file system.
+struct Search<'a> {
+    clock: &'a Monotonic,
+    now_s: u64,
+    names: usize,
+    is_part: bool,
+    candidates: Vec<Candidate>,
+    /// Files of several names, by inode.
+    known: HashSet<u64>,
+}
+
+impl<'a> Search<'a> {
+    fn new(clock: &'a Monotonic, now_s: u64) -> Self {
+        Self { clock, now_s, names: 0, is_part: false, candidates: Vec::new(), known: HashSet::new() }
+    }
+
+    /// Folders that can not be entered are passed over, but for the first.
+    fn go(&mut self, top: &Path) -> rustix::io::Result<()> {
+        let began = self.clock.now();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let device = fstat(open(top, flags, Mode::empty())?)?.st_dev;
+        let mut folders = vec![top.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let is_late = self.clock.now().since(began) >= OLD_SEARCH;
+            if is_late || self.names >= NAMES_MAX || self.candidates.len() >= FILES_MAX {
+                self.is_part = true;
+                break;
+            }
+            // A folder may be gone, or not ours to see.
+            let _ = self.enter(&folder, device, &mut folders);
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, folder: &Path, device: u64, folders: &mut Vec<PathBuf>) -> rustix::io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let top = open(folder, flags, Mode::empty())?;
+        for entry in Dir::read_from(&top)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            self.names += 1;
+            let Ok(stat) = statat(&top, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            if stat.st_dev != device {
+                continue;
+            }
+            let path = folder.join(OsStr::from_bytes(name.to_bytes()));
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory if !is_ours(&path) => folders.push(path),
+                FileType::RegularFile => self.see(path, &top, name, &stat),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn see(&mut self, path: PathBuf, top: &OwnedFd, name: &std::ffi::CStr, stat: &Stat) {
+        let bytes = stat.st_size.cast_unsigned();
+        let is_whole = stat.st_blocks.cast_unsigned() * STAT_BLOCK >= bytes;
+        if bytes < OLD_PIECE_BYTES || !is_whole || (stat.st_nlink > 1 && !self.known.insert(stat.st_ino)) {
+            return;
+        }
+        let asked = StatxFlags::MTIME | StatxFlags::CTIME | StatxFlags::BTIME;
+        let Ok(times) = statx(top, name, AtFlags::SYMLINK_NOFOLLOW, asked) else { return };
+        let has_birth = StatxFlags::from_bits_retain(times.stx_mask).contains(StatxFlags::BTIME);
+        // Files that were copied keep the time of their last change and were written when they were made here.
+        let made = if has_birth { times.stx_btime } else { times.stx_ctime };
+        let written_s = made.tv_sec.max(times.stx_mtime.tv_sec).max(0).cast_unsigned();
+        let age_s = self.now_s.saturating_sub(written_s);
+        if age_s >= OLD_AGE_S {
+            self.candidates.push(Candidate { path, bytes, age_s });
+        }
+    }
+}
+
+fn is_ours(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == DIRECTORY) && path.join(MARKER).exists()
+}
