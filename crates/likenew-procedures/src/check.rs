@@ -12,7 +12,7 @@ mod upgrade;
 mod writing;
 
 use likenew_core::facts::Facts;
-use likenew_core::look::Seen;
+use likenew_core::look::{Look, Seen};
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::Findings;
 use likenew_diagnosis::{Case, Figure, Origin, Reference, Shape, diagnose};
@@ -112,9 +112,19 @@ impl Procedure for Check {
         let usual: Vec<(Shape, f64)> = self.options.usual.iter().map(|of| (of.shape, of.value)).collect();
         let case = Case { signs: &signs, facts: last, since, references: &references, usual: &usual };
         let diagnosis = diagnose(&case);
+        let old = evidence.sights.iter().find_map(|sight| match (&sight.look, &sight.seen) {
+            (Look::OldFiles, Seen::OldFiles(found)) => Some(Ok(found)),
+            (Look::OldFiles, Seen::Unknown(why)) => Some(Err(why.as_str())),
+            _ => None,
+        });
         let not_written = self.options.obstacle(&evidence.geometry);
-        let verdicts =
-            told::verdicts(&case, &diagnosis, self.options.first_checked.as_deref(), not_written.as_deref());
+        let verdicts = told::verdicts(
+            &case,
+            &diagnosis,
+            self.options.first_checked.as_deref(),
+            old,
+            not_written.as_deref(),
+        );
         let mut findings = Findings { verdicts, ..Findings::default() };
         findings.verdicts.extend(refusals(&evidence.segments));
         told::tables(&case, &diagnosis, &mut findings);

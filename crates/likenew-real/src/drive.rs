@@ -11,7 +11,7 @@ use likenew_core::look::{Look, Seen};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 
-use crate::clock::Monotonic;
+use crate::clock::{Monotonic, wall_seconds};
 use crate::engine::{Carrier, LANES_MAX};
 use crate::identify::About;
 use crate::medium::Medium;
@@ -55,7 +55,7 @@ impl<M: Medium> RealDrive<M> {
         if self.kind != Kind::Folder {
             return Err("a file or a device is read as it is".to_owned());
         }
-        let old = Arc::new(OldFiles::find(Path::new(&self.name), &self.clock)?);
+        let old = Arc::new(OldFiles::find(Path::new(&self.name), &self.clock, wall_seconds())?);
         self.old = Some(old.clone());
         Ok(old)
     }

@@ -14,10 +14,11 @@ use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::old_files::{self as old, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
 use likenew_core::target::{Clock, Geometry};
+use likenew_core::units::amount;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, open, statat, statx};
 use rustix::io::Errno;
 
-use crate::clock::{Monotonic, wall_seconds};
+use crate::clock::Monotonic;
 use crate::direct::Direct;
 use crate::fault::failed;
 use crate::medium::{Medium, Spot, perform_at, set_direct};
@@ -53,12 +54,12 @@ struct Candidate {
 }
 
 impl OldFiles {
-    /// Looks through a folder.
+    /// Looks through a folder, `now_s` seconds after the beginning of 1970.
     ///
     /// # Errors
     /// A sentence without a full stop, when there is none.
-    pub(crate) fn find(folder: &Path, clock: &Monotonic) -> Result<Self, String> {
-        let mut search = Search::new(clock, wall_seconds());
+    pub(crate) fn find(folder: &Path, clock: &Monotonic, now_s: u64) -> Result<Self, String> {
+        let mut search = Search::new(clock, now_s);
         search
             .go(folder)
             .map_err(|errno| format!("{} can not be looked through: {errno}", folder.display()))?;
@@ -84,7 +85,8 @@ impl OldFiles {
         if pieces.is_empty() {
             let days = OLD_AGE_S / 86_400;
             return Err(format!(
-                "no file here has {OLD_PIECE_BYTES} bytes or more and is older than {days} days"
+                "no file of {} or more has lain here for {days} days",
+                amount(OLD_PIECE_BYTES)
             ));
         }
         let geometry = Geometry {
@@ -234,4 +236,68 @@ impl<'a> Search<'a> {
 
 fn is_ours(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == DIRECTORY) && path.join(MARKER).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use likenew_core::io::{DataClass, Slot};
+
+    use super::*;
+    use crate::clock::wall_seconds;
+
+    const MIB: usize = 1 << 20;
+
+    fn find(folder: &Path, days: u64) -> Result<OldFiles, String> {
+        OldFiles::find(folder, &Monotonic::start(), wall_seconds() + days * 86_400)
+    }
+
+    #[test]
+    fn whole_files_that_have_lain_long_are_found_once_and_read_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("below")).unwrap();
+        let long: Vec<u8> = (0..20 * MIB).map(|index| (index / MIB) as u8).collect();
+        fs::write(at("below/long"), &long).unwrap();
+        fs::write(at("short"), vec![1; 8 * MIB - 1]).unwrap();
+        fs::File::create(at("hole")).unwrap().set_len(64 << 20).unwrap();
+        fs::hard_link(at("below/long"), at("again")).unwrap();
+        symlink(at("below/long"), at("link")).unwrap();
+        fs::create_dir(at(DIRECTORY)).unwrap();
+        fs::write(at(DIRECTORY).join(MARKER), "").unwrap();
+        fs::write(at(DIRECTORY).join("ours"), &long).unwrap();
+        assert!(find(folder.path(), 29).err().unwrap().contains("has lain here for 30 days"));
+
+        let old = find(folder.path(), 31).unwrap();
+        let days: Vec<u64> = old.found.ages_s.iter().map(|age| age / 86_400).collect();
+        assert_eq!((old.found.files, days, old.found.is_part), (1, vec![31, 31], false));
+        assert_eq!(old.geometry.capacity, 2 * OLD_PIECE_BYTES);
+        // Two pieces of 8 MiB divide the 12 MiB of room into thirds.
+        let mut buffer = vec![0; 4096];
+        for (offset, byte) in [(0, 4), (OLD_PIECE_BYTES, 8), (OLD_PIECE_BYTES + 3 * MIB as u64, 11)] {
+            let io = Io { slot: Slot(0), op: Op::Read, offset, length: 4096, data: DataClass::Zero };
+            old.reach(Access::Buffered).unwrap();
+            assert_eq!(old.perform(&io, &mut buffer), Outcome::Done);
+            assert!(buffer.iter().all(|of| *of == byte), "{offset}: {}", buffer[0]);
+            let refused = old.perform(&Io { op: Op::Write, ..io }, &mut buffer);
+            assert_eq!(refused, Outcome::Error(Errno::ROFS.raw_os_error()));
+        }
+        assert_eq!(fs::read(at("below/long")).unwrap(), long);
+    }
+
+    #[test]
+    fn each_old_file_gives_a_piece_and_a_few_give_several() {
+        let candidates = |sizes: &[usize]| -> Vec<Candidate> {
+            let of = |mib: &usize| Candidate { path: "a".into(), bytes: (*mib * MIB) as u64, age_s: 0 };
+            sizes.iter().map(of).collect()
+        };
+        let counts =
+            |sizes: &[usize]| -> Vec<usize> { dealt(&candidates(sizes)).map(|(_, count)| count).collect() };
+        assert_eq!(counts(&[1000]), [24]);
+        assert_eq!(counts(&[17, 1000]), [2, 12]);
+        assert_eq!(counts(&[8; 40]), [1; 24]);
+        assert!(counts(&[]).is_empty());
+    }
 }

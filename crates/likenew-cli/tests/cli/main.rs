@@ -4,6 +4,7 @@ mod ageing;
 mod applications;
 mod cache;
 mod checked;
+mod checked_again;
 mod consent;
 mod data;
 mod endured;

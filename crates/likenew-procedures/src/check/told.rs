@@ -1,5 +1,6 @@
 //! The diagnosis in words and tables.
 
+use likenew_core::old_files::OldFiles;
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_diagnosis::{
     Case, Cure, Diagnosis, Figure, Found, Kind, Open, Origin, Overall, Reference, Risk, Shape, Sign, Symptom,
@@ -12,15 +13,17 @@ use crate::rows::row;
 /// Ways to decide that are named, and clues.
 const MISSING_MAX: usize = 2;
 const CLUES_MAX: usize = 4;
+const DAY_S: u64 = 86_400;
 /// What tells how fast it should be.
 const ADVERTISED: &str = "give --advertised read=550MB/s,write=520MB/s";
 
 /// The answer in one sentence first, then each cause with its evidence, then what is left open.
-/// `first_checked` is when its first figures come from, and `not_written` why nothing was written.
+/// `first_checked` is when its first figures come from, `old` which old files were read or why none were, and `not_written` why nothing was written.
 pub(super) fn verdicts(
     case: &Case<'_>,
     diagnosis: &Diagnosis,
     first_checked: Option<&str>,
+    old: Option<Result<&OldFiles, &str>>,
     not_written: Option<&str>,
 ) -> Vec<Verdict> {
     let mut all: Vec<Verdict> = diagnosis.found.iter().map(|found| cause(case, found)).collect();
@@ -30,7 +33,8 @@ pub(super) fn verdicts(
     }
     all.extend(open.map(|open| undecided(case, open)));
     let first = all.remove(0);
-    all.insert(0, with_limits(with_date(first, case, first_checked), case, not_written));
+    let first = with_old(with_date(first, case, first_checked), case, old);
+    all.insert(0, with_limits(first, case, not_written));
     all.extend(diagnosis.latent.iter().map(latent));
     all.extend(diagnosis.design.iter().map(made_so));
     all
@@ -72,6 +76,22 @@ fn with_date(verdict: Verdict, case: &Case<'_>, first_checked: Option<&str>) -> 
     match first_checked.filter(|_| is_used) {
         Some(date) => verdict.because(format!("it was checked first on {}", date.get(..10).unwrap_or(date))),
         None => verdict,
+    }
+}
+
+/// How old files are read.
+fn with_old(verdict: Verdict, case: &Case<'_>, old: Option<Result<&OldFiles, &str>>) -> Verdict {
+    match (old, case.signs.fresh_over_old) {
+        (Some(Ok(found)), Some(ratio)) => verdict.because(format!(
+            "{} pieces of {} files that have lain there for {} to {} days are read {:.2} times as fast as what was just written",
+            found.ages_s.len(),
+            found.files,
+            found.ages_s.last().map_or(0, |age| age / DAY_S),
+            found.ages_s.first().map_or(0, |age| age / DAY_S),
+            1.0 / ratio.value
+        )),
+        (Some(Err(why)), _) => verdict.caveat(format!("How old data is read is not known: {why}.")),
+        _ => verdict,
     }
 }
 
