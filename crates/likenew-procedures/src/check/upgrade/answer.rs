@@ -89,7 +89,7 @@ impl Answer<'_> {
                 WORTH * 100.0
             ),
             None => format!(
-                "{} % of the waiting are left; worth it begins at {:.0} %, as nothing says which share of a day that is",
+                "{} % of the waiting are left; worth it is what leaves {:.0} % at most, as nothing says which share of a day this is",
                 between(saving.left[0], saving.left[1], percent),
                 LEFT * 100.0
             ),
@@ -152,8 +152,8 @@ impl Answer<'_> {
 fn waited(waits: &Waits) -> String {
     format!(
         "reads and flushes were waited for {}, and with the writes, for which programs need not wait, it was busy for {}",
-        spelled(waits.low_ns()),
-        spelled(waits.high_ns())
+        spelled(waits.awaited_ns),
+        spelled(waits.busy_ns)
     )
 }
 
