@@ -116,7 +116,7 @@ fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
         },
         role,
         scaled: false,
-        fill_percent: spec.fill.filter(|fill| *fill > 0.0).map(|fill| fill * 100.0),
+        fill_percent: spec.fill.filter(|fill| *fill > 0.0).map(|fill| (fill * 1e4).round() / 1e2),
         waits,
     }
 }

@@ -111,9 +111,10 @@ impl Answer<'_> {
             );
         }
         if let Some(mix) = &self.options.mix {
+            let writes = if mix.reads_only { ", and nothing that it writes" } else { "" };
             verdict = verdict.caveat(format!(
-                "{} of it was played, within {}, where the arm of a disk has a short way; all of it is concluded from that.",
-                if mix.reads_only { "A part of what it reads, and nothing that it writes," } else { "A part" },
+                "It was played as far as bytes and {} allow, within {}, where the arm of a disk has a short way{writes}; all of it is concluded from that.",
+                mix.time,
                 amount(mix.span)
             ));
         }
@@ -150,11 +151,13 @@ impl Answer<'_> {
 
 /// What was waited, and what it could have been.
 fn waited(waits: &Waits) -> String {
-    format!(
-        "reads and flushes were waited for {}, and with the writes, for which programs need not wait, it was busy for {}",
-        spelled(waits.awaited_ns),
-        spelled(waits.busy_ns)
-    )
+    let surely = format!("reads and flushes were waited for {}", spelled(waits.awaited_ns));
+    if waits.busy_ns > waits.awaited_ns {
+        let busy = spelled(waits.busy_ns);
+        format!("{surely}, and with the writes, for which programs need not wait, it was busy for {busy}")
+    } else {
+        surely
+    }
 }
 
 fn slowest(now: &Waits, then: &Waits) -> String {
