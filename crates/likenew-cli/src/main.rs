@@ -12,6 +12,7 @@ mod factsheet;
 mod follow;
 mod interrupt;
 mod measure;
+mod mix_alone;
 mod output;
 mod progress;
 mod prompt;

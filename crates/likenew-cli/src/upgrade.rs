@@ -8,7 +8,7 @@ use likenew_core::replayed::Replayed;
 use likenew_core::units::amount;
 use likenew_procedures::all::from_plan;
 use likenew_procedures::check::{
-    CheckOptions, DayOption, DriveOption, MixAlone, MixOption, Role, UpgradeOptions, Waits,
+    CheckOptions, DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits,
 };
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 use likenew_real::open::Place;
@@ -20,6 +20,7 @@ use crate::aside::conducted;
 use crate::commands::apps::applications;
 use crate::exit::Failure;
 use crate::measure::options as settings;
+use crate::mix_alone::MixAlone;
 use crate::recordings::look_through;
 
 /// What other drives make of it; nothing when somebody asked to stop.

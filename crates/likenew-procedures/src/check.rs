@@ -24,7 +24,7 @@ use course::Course;
 use measured::Measured;
 
 pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
-pub use upgrade::{DayOption, DriveOption, MixAlone, MixOption, Role, UpgradeOptions, Waits};
+pub use upgrade::{DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits};
 
 /// What it asks and costs.
 pub static CARD: Card = Card {

@@ -50,7 +50,7 @@ fn a_day_on_a_disk_is_worth_flash_and_another_disk_is_not() {
         "--day",
         "day.csv",
         "--upgrade",
-        "crucial-m4-128gb,sim:wd6400aaks",
+        "crucial-m4-128gb,sim:wd-caviar-se16",
         "--json",
         "-",
     ];
@@ -59,7 +59,7 @@ fn a_day_on_a_disk_is_worth_flash_and_another_disk_is_not() {
     let document = first.json();
     is_valid(&document);
     assert_eq!(worth(&document, "crucial-m4-128gb")["standing"], "holds");
-    assert_eq!(worth(&document, "wd6400aaks")["standing"], "fails");
+    assert_eq!(worth(&document, "wd-caviar-se16")["standing"], "fails");
     let row = |key: &str, value: &str| row(&document, "upgrade", key, value).clone();
     let (now, flash) = (row("role", "now"), row("drive", "crucial-m4-128gb"));
     let [now_ns, flash_ns] = [&now, &flash].map(|of| of["waited_ns"].as_f64().unwrap());

@@ -13,7 +13,7 @@ use likenew_core::units::Nanos;
 use likenew_core::verdict::Findings;
 use serde::{Deserialize, Serialize};
 
-pub use mix::{MixAlone, MixOption};
+pub use mix::MixOption;
 pub use waits::Waits;
 
 /// What is compared, and what it is compared on.

@@ -5,13 +5,12 @@ use std::ops::Range;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, amount, duration_text, size_text};
 use likenew_core::until::Until;
-use likenew_core::verdict::Findings;
 use likenew_core::workload::{Stream, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +135,7 @@ impl MixOption {
     }
 
     /// The next workload on a drive whose first `span` bytes from `start` are its; none at its end.
-    pub(crate) fn next(&self, start: u64, evidence: &Evidence) -> Option<Workload> {
+    pub fn next(&self, start: u64, evidence: &Evidence) -> Option<Workload> {
         let zone = start..start + self.span.min(evidence.geometry.capacity - start);
         let ran = |workload: &Workload| evidence.segments.iter().any(|of| of.workload.name == workload.name);
         self.workloads(&zone, &evidence.geometry).into_iter().find(|workload| !ran(workload))
@@ -208,35 +207,4 @@ fn spread(latencies: &likenew_core::tally::Latencies) -> f64 {
     };
     let mean = sum(&|value| value);
     sum(&|value| (value - mean).powi(2))
-}
-
-/// A mix as all that is asked of a drive.
-pub struct MixAlone(pub MixOption);
-
-static CARD: Card = Card {
-    name: "mix",
-    question: "How long are these applications waited for?",
-    writes: "writes what they do, and beforehand what they read",
-    manual: "",
-};
-
-impl Procedure for MixAlone {
-    fn card(&self) -> &'static Card {
-        &CARD
-    }
-
-    fn layout(&self) -> Layout {
-        Layout { files: 1, file_bytes: self.0.span }
-    }
-
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        Ok(self.0.next(0, evidence).map_or(Step::Enough, |mut workload| {
-            workload.seed = evidence.plan.seed_of(evidence.segments.len());
-            Step::Run(workload)
-        }))
-    }
-
-    fn judge(&self, _: &Evidence) -> Findings {
-        Findings::default()
-    }
 }
