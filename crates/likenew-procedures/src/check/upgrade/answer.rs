@@ -119,8 +119,9 @@ impl Answer<'_> {
             ));
         }
         if drive.scaled {
+            let fits = if drive.fill_percent.is_none() { "; whether its data fits is not known" } else { "" };
             verdict = verdict.caveat(format!(
-                "{} has fewer addresses than the recorded drive, so all were brought closer together; whether the data fits is not known.",
+                "{} has fewer addresses than the recorded drive, so all were brought closer together{fits}.",
                 drive.name
             ));
         }
