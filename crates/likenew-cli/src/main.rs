@@ -13,6 +13,7 @@ mod first;
 mod follow;
 mod interrupt;
 mod measure;
+mod mix_alone;
 mod output;
 mod progress;
 mod prompt;

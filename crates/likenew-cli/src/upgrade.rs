@@ -7,7 +7,9 @@ use likenew_core::recorded::Fit;
 use likenew_core::replayed::Replayed;
 use likenew_core::units::amount;
 use likenew_procedures::all::from_plan;
-use likenew_procedures::check::{DayOption, DriveOption, Role, UpgradeOptions, Waits};
+use likenew_procedures::check::{
+    CheckOptions, DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits,
+};
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 use likenew_real::open::Place;
 use likenew_sim::{Spec, State};
@@ -15,18 +17,26 @@ use likenew_sim::{Spec, State};
 use crate::aim::{Aim, read_file};
 use crate::arguments::Check;
 use crate::aside::conducted;
+use crate::commands::apps::applications;
 use crate::exit::Failure;
 use crate::measure::options as settings;
+use crate::mix_alone::MixAlone;
 use crate::recordings::look_through;
 
-/// What tables call the drive that is checked.
-const THIS: &str = "this drive";
+/// What other drives make of it; nothing when somebody asked to stop.
+pub(crate) fn of(
+    command: &Check,
+    asked: &CheckOptions,
+    aim: &Aim,
+) -> Result<Option<UpgradeOptions>, Failure> {
+    let candidates = candidates(&command.upgrade, held_bytes(aim)?)?;
+    match &command.day {
+        Some(trace) => on_day(trace, aim, &candidates),
+        None => on_mix(&command.app, asked, aim, &candidates),
+    }
+}
 
-/// What other drives make of the day; nothing when somebody asked to stop.
-pub(crate) fn of(command: &Check, aim: &Aim) -> Result<Option<UpgradeOptions>, Failure> {
-    let held = held_bytes(aim)?;
-    let candidates = candidates(&command.upgrade, held)?;
-    let Some(trace) = &command.day else { return Ok(None) };
+fn on_day(trace: &str, aim: &Aim, candidates: &[Spec]) -> Result<Option<UpgradeOptions>, Failure> {
     let asked = ReplayOptions::new(trace);
     let Some(summary) = look_through(&asked)? else { return Ok(None) };
     if summary.carried_out(false) == 0 || summary.elapsed.0 == 0 {
@@ -36,24 +46,80 @@ pub(crate) fn of(command: &Check, aim: &Aim) -> Result<Option<UpgradeOptions>, F
     }
     let day = Day { asked, summary };
     let mut drives = Vec::new();
-    if let Aim::Simulated(spec) = aim {
-        let now = (spec.clone(), Role::Now);
-        for (spec, role) in [now].into_iter().chain(spec.as_new().map(|spec| (spec, Role::AsNew))) {
-            let Some((mut drive, _)) = day.on(&spec, role)? else { return Ok(None) };
-            drive.name = THIS.to_owned();
-            drives.push(drive);
-        }
+    // What was recorded was recorded on a real drive; a simulated one does it itself.
+    let own = [(as_is(aim), Role::Now), (as_new(aim), Role::AsNew)];
+    for (spec, role) in own.into_iter().filter_map(|(spec, role)| Some((spec?, role))) {
+        let Some((drive, _)) = day.on(&spec, role)? else { return Ok(None) };
+        drives.push(drive);
     }
     for spec in candidates {
-        let Some((drive, replayed)) = day.on(&spec, Role::Candidate)? else { return Ok(None) };
+        let Some((drive, replayed)) = day.on(spec, Role::Candidate)? else { return Ok(None) };
         if drives.is_empty() {
             // The same I/Os on the drive that was recorded.
-            let (name, waits) = (THIS.to_owned(), Waits::there(&replayed));
+            let (name, waits) = (DriveOption::THIS.to_owned(), Waits::there(&replayed));
             drives.push(DriveOption { name, role: Role::Now, scaled: false, fill_percent: None, waits });
         }
         drives.push(drive);
     }
-    Ok(Some(UpgradeOptions { day: Some(day.option()), drives }))
+    Ok(Some(UpgradeOptions { day: Some(day.option()), mix: None, drives }))
+}
+
+fn on_mix(
+    names: &[String],
+    asked: &CheckOptions,
+    aim: &Aim,
+    candidates: &[Spec],
+) -> Result<Option<UpgradeOptions>, Failure> {
+    let (names, own) = applications(names)?;
+    let usable = aim.usable_bytes()?;
+    let area = asked.area(usable);
+    let writable = if aim.is_writable() && area >= CheckOptions::AREA_LEAST { area } else { 0 };
+    if writable == 0 && aim.is_folder() {
+        return Err(Failure::Usage(
+            "--app plays applications in free space, and less than that may be written here: give --bytes 128MiB or more".into(),
+        ));
+    }
+    let mix = MixOption::new(names, own, usable, writable).map_err(Failure::Usage)?;
+    let own = as_new(aim).map(|spec| (spec, Role::AsNew));
+    let others = candidates.iter().map(|spec| (spec.clone(), Role::Candidate));
+    let mut drives = Vec::new();
+    for (spec, role) in own.into_iter().chain(others) {
+        let alone = MixAlone(mix.clone());
+        let plan =
+            Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options: toml::Table::new() };
+        let evidence =
+            conducted(&spec, &alone, plan).with_context(|| format!("the applications on {}", spec.text))?;
+        let Some(evidence) = evidence else { return Ok(None) };
+        drives.push(drive(&spec, role, mix.waits(&evidence.segments)));
+    }
+    Ok(Some(UpgradeOptions { day: None, mix: Some(mix), drives }))
+}
+
+/// A simulated drive in its state.
+fn as_is(aim: &Aim) -> Option<Spec> {
+    match aim {
+        Aim::Simulated(spec) => Some(spec.clone()),
+        Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) => None,
+    }
+}
+
+/// The same on its first day.
+fn as_new(aim: &Aim) -> Option<Spec> {
+    as_is(aim).and_then(|spec| spec.as_new())
+}
+
+fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
+    let (name, _) = spec.text.split_once('?').unwrap_or((&spec.text, ""));
+    DriveOption {
+        name: match role {
+            Role::Candidate => name.trim_start_matches("sim:").to_owned(),
+            Role::Now | Role::AsNew => DriveOption::THIS.to_owned(),
+        },
+        role,
+        scaled: false,
+        fill_percent: spec.fill.filter(|fill| *fill > 0.0).map(|fill| (fill * 1e4).round() / 1e2),
+        waits,
+    }
 }
 
 /// Bytes that lie on the drive, as far as that is known: they have to fit on another one.
@@ -137,14 +203,7 @@ impl Day {
         let Some(evidence) = conducted(spec, &*procedure, plan)? else { return Ok(None) };
         let replayed = evidence.segments.into_iter().find_map(|segment| segment.replayed);
         let replayed = replayed.context("no I/O came to its end")?;
-        let (name, _) = spec.text.split_once('?').unwrap_or((&spec.text, ""));
-        let drive = DriveOption {
-            name: name.trim_start_matches("sim:").to_owned(),
-            role,
-            scaled,
-            fill_percent: spec.fill.filter(|fill| *fill > 0.0).map(|fill| fill * 100.0),
-            waits: Some(Waits::here(&replayed)),
-        };
+        let drive = DriveOption { scaled, ..drive(spec, role, Some(Waits::here(&replayed))) };
         Ok(Some((drive, replayed)))
     }
 }

@@ -13,5 +13,6 @@ fn the_readme_tells_the_truth() {
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/watch.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/apps.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/model.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/check.md"));
     cases.run();
 }

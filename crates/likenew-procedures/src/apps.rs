@@ -117,7 +117,7 @@ impl AppsOptions {
     }
 
     /// The applications to play, each once.
-    fn all(&self) -> Result<Vec<Application>, String> {
+    pub(crate) fn all(&self) -> Result<Vec<Application>, String> {
         let mut all: Vec<Application> = Vec::new();
         for name in &self.applications {
             all.extend(library::named(name)?.into_iter().map(|entry| entry.application.clone()));

@@ -11,6 +11,8 @@ mod told;
 mod upgrade;
 mod writing;
 
+use std::borrow::Cow;
+
 use likenew_core::facts::Facts;
 use likenew_core::look::{Look, Seen};
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
@@ -23,7 +25,7 @@ use measured::Measured;
 
 pub use answers::Answers;
 pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
-pub use upgrade::{DayOption, DriveOption, Role, UpgradeOptions, Waits};
+pub use upgrade::{DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits};
 
 /// What it asks and costs.
 pub static CARD: Card = Card {
@@ -70,6 +72,18 @@ impl Check {
     }
 }
 
+impl Check {
+    /// What belongs to the diagnosis.
+    fn without_mix<'a>(&self, evidence: &'a Evidence) -> Cow<'a, Evidence> {
+        if self.options.upgrade.as_ref().is_none_or(|upgrade| upgrade.mix.is_none()) {
+            return Cow::Borrowed(evidence);
+        }
+        let mut own = evidence.clone();
+        own.segments.retain(|segment| !MixOption::is_part(segment));
+        Cow::Owned(own)
+    }
+}
+
 impl Procedure for Check {
     fn card(&self) -> &'static Card {
         &CARD
@@ -106,7 +120,8 @@ impl Procedure for Check {
             [drive] => Some(drive),
             _ => None,
         });
-        let measured = Measured::new(evidence);
+        let own = self.without_mix(evidence);
+        let measured = Measured::new(&own);
         let signs = measured.signs();
         let references = self.references(last);
         let usual: Vec<(Shape, f64)> = self.options.usual.iter().map(|of| (of.shape, of.value)).collect();
@@ -129,9 +144,9 @@ impl Procedure for Check {
         findings.verdicts.extend(refusals(&evidence.segments));
         told::tables(&case, &diagnosis, &mut findings);
         shares::put(&case, self.options.files.as_ref(), &mut findings);
-        pictures::draw(&measured, evidence, &mut findings);
+        pictures::draw(&measured, &own, &mut findings);
         if let Some(upgrade) = &self.options.upgrade {
-            upgrade.judge(told::cure(&diagnosis), &mut findings);
+            upgrade.judge(&evidence.segments, told::cure(&diagnosis), &mut findings);
         }
         findings
     }

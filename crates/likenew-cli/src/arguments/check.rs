@@ -40,11 +40,14 @@ pub(crate) struct Check {
     #[arg(long, value_name = "DIR")]
     pub(crate) files: Vec<PathBuf>,
     /// Is it worth a new drive, and which? Drives of likenew drives, by name, comma between them
-    #[arg(long, value_delimiter = ',', value_name = "DRIVE", conflicts_with = "all", requires = "day")]
+    #[arg(long, value_delimiter = ',', value_name = "DRIVE", conflicts_with = "all")]
     pub(crate) upgrade: Vec<String>,
     /// For --upgrade: a recorded day of the drive, as likenew record writes one or in any format of likenew import trace
     #[arg(long, value_name = "FILE", requires = "upgrade")]
     pub(crate) day: Option<String>,
+    /// For --upgrade without a day: an application or a group of them, as likenew apps plays them, or FILE.toml; more than once for several [default: pcmark8]
+    #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "day")]
+    pub(crate) app: Vec<String>,
     #[command(flatten)]
     pub(crate) how: How,
 }

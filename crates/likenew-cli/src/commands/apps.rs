@@ -60,7 +60,7 @@ fn plan(command: &Apps, aim: &Aim) -> Result<Plan, Failure> {
 }
 
 /// Names of the library, and what files say.
-fn applications(asked: &[String]) -> Result<(Vec<String>, Vec<Application>), Failure> {
+pub(crate) fn applications(asked: &[String]) -> Result<(Vec<String>, Vec<Application>), Failure> {
     let (mut names, mut own) = (Vec::new(), Vec::new());
     for name in asked {
         if Path::new(name).extension().is_some_and(|extension| extension == "toml") {

@@ -78,7 +78,7 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
         asked.files = Some(files);
     }
     if !command.upgrade.is_empty() {
-        let Some(upgrade) = upgrade::of(command, &aim)? else { return Ok(None) };
+        let Some(upgrade) = upgrade::of(command, &asked, &aim)? else { return Ok(None) };
         asked.upgrade = Some(upgrade);
     }
     let seed = match command.seed {

@@ -24,6 +24,7 @@ mod simulated;
 mod support;
 mod traces;
 mod trimmed;
+mod upgraded;
 mod verified;
 mod watching;
 mod xrayed;

@@ -122,6 +122,16 @@ impl Application {
         self.sides().map(|side| side.bytes.value).sum()
     }
 
+    /// Bytes that it reads.
+    pub fn bytes_read(&self) -> u64 {
+        self.reads.as_ref().map_or(0, |side| side.bytes.value)
+    }
+
+    /// Bytes that it writes.
+    pub fn bytes_written(&self) -> u64 {
+        self.writes.as_ref().map_or(0, |side| side.bytes.value)
+    }
+
     /// I/Os that it does.
     pub fn ios(&self) -> u64 {
         self.sides().map(Side::ios).sum()

@@ -94,7 +94,7 @@ impl<'a> Course<'a> {
             return Step::Look(Look::Facts);
         }
         if !self.options.thorough && self.elapsed() >= TIME {
-            return if looks == 1 { Step::Look(Look::Facts) } else { Step::Enough };
+            return self.last(looks);
         }
         let quiet = || self.once(QUIET, || Workload::rest(QUIET_TIME));
         // Of a folder nothing can be read before something was written into it.
@@ -113,7 +113,18 @@ impl<'a> Course<'a> {
         if let Some(step) = self.area.clone().and_then(|area| self.writes(&area)) {
             return step;
         }
-        if looks == 1 { Step::Look(Look::Facts) } else { Step::Enough }
+        self.last(looks)
+    }
+
+    /// What does not belong to the diagnosis, and how it is in the end.
+    fn last(&self, looks: usize) -> Step {
+        let start = self.area.as_ref().map_or(0, |area| area.start);
+        let mix = self.options.upgrade.as_ref().and_then(|upgrade| upgrade.mix.as_ref());
+        match mix.and_then(|mix| mix.next(start, self.evidence)) {
+            Some(workload) => Step::Run(workload),
+            None if looks == 1 => Step::Look(Look::Facts),
+            None => Step::Enough,
+        }
     }
 
     /// Of a folder, once something was written to hold them against.

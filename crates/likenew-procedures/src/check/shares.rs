@@ -15,6 +15,8 @@ use crate::rows::row;
 const AS_PROMISED: f64 = 0.97;
 /// Zeros have to be this much faster before data is said to matter: as for the cause `compression`, where less is scatter.
 const DATA_MATTERS: f64 = 1.1;
+/// Long writes that are this much as fast as short ones are no other matter.
+const AS_LONG: f64 = 0.9;
 /// A part of less than this is not worth a sentence.
 const PART: f64 = 0.03;
 
@@ -54,9 +56,10 @@ pub(super) fn put(case: &Case<'_>, files: Option<&FileScan>, findings: &mut Find
     }
     let compresses_to = files.and_then(FileScan::compresses_to).map(|share| share.value);
     if shares.iter().any(|share| share.share() < AS_PROMISED) {
-        let parts: Vec<String> = shares.iter().map(Share::words).collect();
+        let told: Vec<&Share> = shares.iter().filter(|share| !share.is_told_by(&shares)).collect();
+        let parts: Vec<String> = told.iter().map(|share| share.words()).collect();
         let claim = format!("Of what its maker promises you see {}.", parts.join(", and "));
-        let because = shares.iter().flat_map(|share| share.because(compresses_to));
+        let because = told.iter().flat_map(|share| share.because(compresses_to));
         findings.verdicts.push(because.fold(Verdict::new(claim, Standing::Holds), Verdict::because));
     }
     let rows = shares.iter().map(|share| row(share.row(compresses_to))).collect();
@@ -70,15 +73,30 @@ impl Share {
             of.map(|of| of.value)
         };
         let new = [Origin::FirstRun, Origin::Twin].into_iter();
+        // Makers promise one figure for writes; long ones are writes, too.
+        let promised = reference(Origin::Advertised).or_else(|| {
+            let of = case
+                .references
+                .iter()
+                .find(|of| (of.figure, of.origin) == (Figure::WriteInOrder, Origin::Advertised));
+            of.filter(|_| figure == Figure::WriteOnAndOn).map(|of| of.value)
+        });
         let is_written_in_order = matches!(figure, Figure::WriteInOrder | Figure::WriteOnAndOn);
         Some(Self {
             figure,
-            advertised: reference(Origin::Advertised)?,
+            advertised: promised?,
             now: case.signs.figure(figure)?.value,
             new: new.filter_map(|origin| Some((reference(origin)?, origin))).next(),
             link: reference(Origin::Link),
             zeros: case.signs.zeros_over_random.filter(|_| is_written_in_order).map(times),
         })
+    }
+
+    /// Whether it says what another one says: long writes that are as fast as short ones.
+    fn is_told_by(&self, shares: &[Self]) -> bool {
+        let short = shares.iter().find(|share| share.figure == Figure::WriteInOrder);
+        let is_alike = |short: &Self| short.advertised == self.advertised && self.now / short.now > AS_LONG;
+        self.figure == Figure::WriteOnAndOn && short.is_some_and(is_alike)
     }
 
     fn share(&self) -> f64 {
@@ -210,4 +228,63 @@ fn times(zeros: Sign) -> f64 {
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_diagnosis::{Reference, Signs};
+
+    fn findings(figures: &[(Figure, f64)], zeros: f64, references: &[(Figure, Origin, f64)]) -> Findings {
+        let sign = |value| Sign::within(value, 0.01);
+        let signs = Signs {
+            figures: figures.iter().map(|(figure, value)| (*figure, sign(*value))).collect(),
+            zeros_over_random: Some(sign(zeros)),
+            ..Signs::default()
+        };
+        let references: Vec<Reference> = references
+            .iter()
+            .map(|(figure, origin, value)| Reference { figure: *figure, origin: *origin, value: *value })
+            .collect();
+        let case = Case { signs: &signs, facts: None, since: None, references: &references, usual: &[] };
+        let mut findings = Findings::default();
+        put(&case, None, &mut findings);
+        findings
+    }
+
+    #[test]
+    fn parts_of_a_gap_multiply_to_the_whole_of_it() {
+        let write = Figure::WriteInOrder;
+        let found = findings(
+            &[(write, 90e6)],
+            2.0,
+            &[(write, Origin::Advertised, 500e6), (write, Origin::Twin, 120e6), (write, Origin::Link, 300e6)],
+        );
+        let row = &found.tables["shares"][0];
+        let left = |key: &str| 1.0 - row[key].as_f64().unwrap() / 100.0;
+        let parts =
+            ["lost_to_data_percent", "lost_to_age_percent", "lost_to_link_percent", "lost_otherwise_percent"];
+        let product: f64 = parts.into_iter().map(left).product();
+        assert!((product - 90.0 / 500.0).abs() < 1e-9, "{row:?}");
+        let because = &found.verdicts[0].because;
+        for words in ["random data", "costs 25 %: its simulated twin", "its link costs 40 %", "not explained"]
+        {
+            assert!(because.iter().any(|sentence| sentence.contains(words)), "no {words} in {because:?}");
+        }
+    }
+
+    #[test]
+    fn long_writes_are_held_against_what_is_promised_of_writes_and_told_where_they_fell() {
+        let (write, long) = (Figure::WriteInOrder, Figure::WriteOnAndOn);
+        let references =
+            [(write, Origin::Advertised, 60e6), (write, Origin::Twin, 60e6), (long, Origin::Twin, 60e6)];
+        let fallen = findings(&[(write, 60e6), (long, 12e6)], 1.0, &references);
+        assert!(fallen.verdicts[0].claim.contains("20 % of the 60.0 MB/s for long writes in order"));
+        assert!(fallen.verdicts[0].because[0].contains("costs 80 %"));
+        let even = findings(&[(write, 30e6), (long, 30e6)], 1.0, &references);
+        assert!(!even.verdicts[0].claim.contains("long writes"), "{}", even.verdicts[0].claim);
+        assert_eq!(even.tables["shares"].len(), 2);
+        let kept = findings(&[(write, 60e6), (long, 60e6)], 1.0, &references);
+        assert!(kept.verdicts.is_empty(), "who sees all of it has nothing to explain");
+    }
 }

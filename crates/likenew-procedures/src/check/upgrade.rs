@@ -3,14 +3,17 @@
 //! What others do stands in the plan, as whoever made it found out; nothing is measured here.
 
 mod answer;
+mod mix;
 mod saving;
 mod tables;
 mod waits;
 
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::Findings;
 use serde::{Deserialize, Serialize};
 
+pub use mix::MixOption;
 pub use waits::Waits;
 
 /// What is compared, and what it is compared on.
@@ -20,6 +23,9 @@ pub struct UpgradeOptions {
     /// The recorded day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<DayOption>,
+    /// The mix of applications, which is played on this drive, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<MixOption>,
     /// What each drive made of it.
     #[serde(default, rename = "drive", skip_serializing_if = "Vec::is_empty")]
     pub drives: Vec<DriveOption>,
@@ -79,10 +85,13 @@ impl UpgradeOptions {
         if !self.drives.iter().any(|drive| drive.role == Role::Candidate) {
             return Err("upgrade.drive: name at least one with role = \"candidate\"".into());
         }
-        match self.day {
-            Some(DayOption { elapsed_ns: 0, .. }) => Err("upgrade.day.elapsed_ns = 0: it is above 0".into()),
-            Some(_) => Ok(()),
-            None => Err("upgrade.day: name the recording that is compared on".into()),
+        match (&self.day, &self.mix) {
+            (Some(DayOption { elapsed_ns: 0, .. }), _) => {
+                Err("upgrade.day.elapsed_ns = 0: it is above 0".into())
+            }
+            (Some(_), None) => Ok(()),
+            (None, Some(mix)) => mix.check(),
+            _ => Err("upgrade: it is compared on a day or on a mix, one of both".into()),
         }
     }
 
@@ -100,16 +109,27 @@ impl UpgradeOptions {
         known
     }
 
-    /// How long the work took where it was recorded.
+    /// How long the work took with its pauses, where that is known.
     fn elapsed(&self) -> Option<Nanos> {
         self.day.as_ref().map(|day| Nanos(day.elapsed_ns))
     }
 
-    /// The answer. `cure` is what would mend this drive, if that was found.
-    pub(super) fn judge(&self, cure: Option<&str>, findings: &mut Findings) {
-        findings.verdicts.extend(answer::Answer { options: self, cure }.verdicts());
-        tables::put(self, findings);
+    /// The answer, from what was played on this drive where a mix was. `cure` is what would mend it, if that was found.
+    pub(super) fn judge(&self, segments: &[Segment], cure: Option<&str>, findings: &mut Findings) {
+        let mut options = self.clone();
+        if let Some(mix) = &self.mix {
+            let (name, waits) = (DriveOption::THIS.to_owned(), mix.waits(segments));
+            let now = DriveOption { name, role: Role::Now, scaled: false, fill_percent: None, waits };
+            options.drives.insert(0, now);
+        }
+        findings.verdicts.extend(answer::Answer { options: &options, cure }.verdicts());
+        tables::put(&options, findings);
     }
+}
+
+impl DriveOption {
+    /// What tables call the drive that is checked.
+    pub const THIS: &str = "this drive";
 }
 
 /// A span of time, spelled, without its sign.

@@ -1,9 +1,9 @@
 //! The answer in sentences: one for each candidate, and which of several it should be.
 
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, amount};
 use likenew_core::verdict::{Standing, Verdict};
 
-use super::saving::{Saving, WORTH};
+use super::saving::{LEFT, Saving, WORTH};
 use super::waits::Waits;
 use super::{DriveOption, Role, UpgradeOptions, spelled};
 
@@ -16,21 +16,24 @@ pub(super) struct Answer<'a> {
 
 impl Answer<'_> {
     pub(super) fn verdicts(&self) -> Vec<Verdict> {
-        let Some(elapsed) = self.options.elapsed() else { return Vec::new() };
         let candidates = self.options.candidates();
         let mut verdicts: Vec<Verdict> =
-            candidates.iter().map(|(drive, waits)| self.worth(drive, waits, elapsed)).collect();
-        verdicts.extend(which(&candidates, elapsed));
+            candidates.iter().map(|(drive, waits)| self.worth(drive, waits)).collect();
+        verdicts.extend(self.which(&candidates));
         verdicts
     }
 
     /// Whether one of them is worth it.
-    fn worth(&self, drive: &DriveOption, waits: &Waits, elapsed: Nanos) -> Verdict {
+    fn worth(&self, drive: &DriveOption, waits: &Waits) -> Verdict {
         let name = &drive.name;
         let Some(now) = self.options.waits_of(Role::Now) else {
             let claim = format!("It is worth replacing this drive by {name}.");
             let verdict = Verdict::new(claim, Standing::Undecided)
-                .because("the recording does not say how long its I/Os took, so that there is nothing to save from")
+                .because(if self.options.mix.is_some() {
+                    "the applications were not played to their end on this drive"
+                } else {
+                    "the recording does not say how long its I/Os took, so that there is nothing to save from"
+                })
                 .because(format!("with {name} {}", waited(waits)));
             return self.with_caveats(verdict, drive);
         };
@@ -38,23 +41,59 @@ impl Answer<'_> {
         // What is not there can not be bought off: a cure comes first, where there is one.
         let cured = self.options.waits_of(Role::AsNew).filter(|_| self.cure.is_some());
         let cured = cured.map(|cured| (Saving::of(now, cured), Saving::of(cured, waits)));
-        let cured = cured.filter(|(by_cure, _)| by_cure.value > 0.0);
+        let cured = cured.filter(|(by_cure, _)| by_cure.low > 0.0);
         let decisive = cured.map_or(saving, |(_, beyond)| beyond);
-        let verdict = Verdict::new(claim(name, &saving, elapsed), decisive.standing(elapsed))
+        let verdict = Verdict::new(self.claim(name, &saving), decisive.standing(self.options.elapsed()))
             .estimate(saving.value, saving.low, saving.high, "ns")
-            .because(format!("in the recorded {elapsed} {}", waited(now)))
+            .because(format!("{}, {}", self.work(), waited(now)))
             .because(format!("with {name} {}", waited(waits)))
-            .because(format!(
-                "what it saves is {} % of the time; worth it begins at {:.0} %",
-                between(saving.low, saving.high, |ns| format!("{:.1}", ns / elapsed.0 as f64 * 100.0)),
-                WORTH * 100.0
-            ))
+            .because(self.share(&saving))
             .because(slowest(now, waits));
         let verdict = match (cured, self.cure) {
             (Some((by_cure, beyond)), Some(cure)) => verdict.because(cheaper(name, cure, &by_cure, &beyond)),
             _ => verdict,
         };
         self.with_caveats(verdict, drive)
+    }
+
+    fn claim(&self, name: &str, saving: &Saving) -> String {
+        let work = self.work();
+        let spelled = spelled(saving.value);
+        if saving.value >= 0.0 {
+            format!(
+                "It is worth replacing this drive by {name}, which would save {spelled} of waiting {work}."
+            )
+        } else {
+            format!(
+                "It is worth replacing this drive by {name}, with which {spelled} more would be waited {work}."
+            )
+        }
+    }
+
+    /// What is compared on.
+    fn work(&self) -> String {
+        match (self.options.elapsed(), &self.options.mix) {
+            (Some(elapsed), _) => format!("in the recorded {elapsed}"),
+            (None, Some(mix)) => format!("in the published I/O of {}", mix.words()),
+            (None, None) => "in the same work".to_owned(),
+        }
+    }
+
+    /// The saving as that share which decides.
+    fn share(&self, saving: &Saving) -> String {
+        let percent = |share: f64| format!("{:.1}", share * 100.0);
+        match self.options.elapsed() {
+            Some(elapsed) => format!(
+                "what it saves is {} % of the time; worth it begins at {:.0} %",
+                between(saving.low / elapsed.0 as f64, saving.high / elapsed.0 as f64, percent),
+                WORTH * 100.0
+            ),
+            None => format!(
+                "{} % of the waiting are left; worth it is what leaves {:.0} % at most, as nothing says which share of a day this is",
+                between(saving.left[0], saving.left[1], percent),
+                LEFT * 100.0
+            ),
+        }
     }
 
     fn with_caveats(&self, verdict: Verdict, drive: &DriveOption) -> Verdict {
@@ -71,37 +110,55 @@ impl Answer<'_> {
                 "The recording knows no ends of I/Os: each program is taken to do one after the other.",
             );
         }
-        if drive.scaled {
+        if let Some(mix) = &self.options.mix {
+            let writes = if mix.reads_only { ", and nothing that it writes" } else { "" };
             verdict = verdict.caveat(format!(
-                "{} has fewer addresses than the recorded drive, so all were brought closer together; whether the data fits is not known.",
+                "It was played as far as bytes and {} allow, within {}, where the arm of a disk has a short way{writes}; all of it is concluded from that.",
+                mix.time,
+                amount(mix.span)
+            ));
+        }
+        if drive.scaled {
+            let fits = if drive.fill_percent.is_none() { "; whether its data fits is not known" } else { "" };
+            verdict = verdict.caveat(format!(
+                "{} has fewer addresses than the recorded drive, so all were brought closer together{fits}.",
                 drive.name
             ));
         }
         verdict
     }
-}
 
-fn claim(name: &str, saving: &Saving, elapsed: Nanos) -> String {
-    if saving.value >= 0.0 {
-        format!(
-            "It is worth replacing this drive by {name}, which would save {} of waiting in {elapsed}.",
-            spelled(saving.value)
-        )
-    } else {
-        format!(
-            "It is worth replacing this drive by {name}, for which {} more would be waited in {elapsed}.",
-            spelled(saving.value)
+    /// Which of several leaves least to wait for, and whether that is worth a difference in price.
+    fn which(&self, candidates: &[(&DriveOption, &Waits)]) -> Option<Verdict> {
+        let [(best, least), (next, more), ..] = candidates else { return None };
+        let saving = Saving::of(more, least);
+        let claim = format!(
+            "Of these {} drives {} is worth a higher price than any other.",
+            candidates.len(),
+            best.name
+        );
+        let verdict = Verdict::new(claim, saving.standing(self.options.elapsed()));
+        Some(
+            verdict
+                .because(format!(
+                    "it saves {} more than {}",
+                    between(saving.low.max(0.0), saving.high.max(0.0), spelled),
+                    next.name
+                ))
+                .because(self.share(&saving)),
         )
     }
 }
 
 /// What was waited, and what it could have been.
 fn waited(waits: &Waits) -> String {
-    format!(
-        "reads and flushes were waited for {}, and with the writes, for which programs need not wait, it was busy for {}",
-        spelled(waits.low_ns()),
-        spelled(waits.high_ns())
-    )
+    let surely = format!("reads and flushes were waited for {}", spelled(waits.awaited_ns));
+    if waits.busy_ns > waits.awaited_ns {
+        let busy = spelled(waits.busy_ns);
+        format!("{surely}, and with the writes, for which programs need not wait, it was busy for {busy}")
+    } else {
+        surely
+    }
 }
 
 fn slowest(now: &Waits, then: &Waits) -> String {
@@ -128,19 +185,4 @@ fn cheaper(name: &str, cure: &str, by_cure: &Saving, beyond: &Saving) -> String 
 fn between(low: f64, high: f64, words: impl Fn(f64) -> String) -> String {
     let (low, high) = (words(low), words(high));
     if low == high { low } else { format!("{low} to {high}") }
-}
-
-/// Which of several leaves least to wait for, and whether that is worth a difference in price.
-fn which(candidates: &[(&DriveOption, &Waits)], elapsed: Nanos) -> Option<Verdict> {
-    let [(best, least), (next, more), ..] = candidates else { return None };
-    let saving = Saving::of(more, least);
-    let claim =
-        format!("Of these {} drives {} is worth a higher price than any other.", candidates.len(), best.name);
-    let verdict = Verdict::new(claim, saving.standing(elapsed));
-    Some(verdict.because(format!(
-        "it saves {} more than {}; what is less than {:.0} % of the time nobody notices who does not measure it",
-        between(saving.low.max(0.0), saving.high.max(0.0), spelled),
-        next.name,
-        WORTH * 100.0
-    )))
 }

@@ -1,4 +1,4 @@
-//! What one drive saves of the waiting for another.
+//! What one drive saves of the waiting for another, and whether that is worth it.
 
 use likenew_core::units::Nanos;
 use likenew_core::verdict::Standing;
@@ -8,30 +8,51 @@ use super::waits::Waits;
 /// Worth it is what saves this share of the time: five minutes of a working day. Less than that nobody notices who does not measure it.
 pub(super) const WORTH: f64 = 0.01;
 
+/// Where nothing says how long the work takes with its pauses, worth it is what leaves this share of the waiting.
+pub(super) const LEFT: f64 = 0.5;
+
 /// Time that is waited less, in nanoseconds, below 0 where it is more. What is surely waited for is the value, and all that may be is the other
-/// end of the interval.
+/// end of the interval; both are widened by what is unknown of each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Saving {
     pub(super) value: f64,
     pub(super) low: f64,
     pub(super) high: f64,
+    /// Share of the waiting that is left, between these.
+    pub(super) left: [f64; 2],
 }
 
 impl Saving {
     pub(super) fn of(from: &Waits, to: &Waits) -> Self {
-        let (least, most) = (from.low_ns() - to.low_ns(), from.high_ns() - to.high_ns());
-        Self { value: least, low: least.min(most), high: least.max(most) }
+        let (least, most) = (from.awaited_ns - to.awaited_ns, from.busy_ns - to.busy_ns);
+        let doubt = from.doubt_ns.hypot(to.doubt_ns);
+        let left = |from_ns: f64, to_ns: f64| {
+            let (share, part) = (to_ns / from_ns.max(1.0), |doubt: f64, of: f64| doubt / of.max(1.0));
+            let doubt = share * part(from.doubt_ns, from_ns).hypot(part(to.doubt_ns, to_ns));
+            [(share - doubt).max(0.0), share + doubt]
+        };
+        let (least_left, most_left) = (left(from.awaited_ns, to.awaited_ns), left(from.busy_ns, to.busy_ns));
+        Self {
+            value: least,
+            low: least.min(most) - doubt,
+            high: least.max(most) + doubt,
+            left: [least_left[0].min(most_left[0]), least_left[1].max(most_left[1])],
+        }
     }
 
-    /// Whether it is worth something in this time.
-    pub(super) fn standing(&self, elapsed: Nanos) -> Standing {
-        let least = WORTH * elapsed.0 as f64;
-        if self.low >= least {
-            Standing::Holds
-        } else if self.high < least {
-            Standing::Fails
-        } else {
-            Standing::Undecided
+    /// Whether it is worth something in this time; where that is not known, by what is left.
+    pub(super) fn standing(&self, elapsed: Option<Nanos>) -> Standing {
+        let (surely, perhaps) = match elapsed {
+            Some(elapsed) => {
+                let least = WORTH * elapsed.0 as f64;
+                (self.low >= least, self.high >= least)
+            }
+            None => (self.left[1] <= LEFT, self.left[0] <= LEFT),
+        };
+        match (surely, perhaps) {
+            (true, _) => Standing::Holds,
+            (false, true) => Standing::Undecided,
+            (false, false) => Standing::Fails,
         }
     }
 }
@@ -41,13 +62,7 @@ mod tests {
     use super::*;
 
     fn waits(awaited_s: f64, busy_s: f64) -> Waits {
-        Waits {
-            ios: 1000,
-            awaited_ns: awaited_s * 1e9,
-            busy_ns: busy_s * 1e9,
-            latency_ns_p99: 1,
-            latency_ns_max: 1,
-        }
+        Waits { ios: 1000, awaited_ns: awaited_s * 1e9, busy_ns: busy_s * 1e9, ..Waits::default() }
     }
 
     #[test]
@@ -62,12 +77,23 @@ mod tests {
             (waits(10.0, 195.0), Standing::Undecided),
             (waits(300.0, 400.0), Standing::Fails),
         ] {
-            assert_eq!(Saving::of(&from, &to).standing(hour), standing, "{to:?}");
+            assert_eq!(Saving::of(&from, &to).standing(Some(hour)), standing, "{to:?}");
         }
-        assert_eq!(
-            Saving::of(&from, &waits(10.0, 195.0)),
-            Saving { value: 90e9, low: 5e9, high: 90e9 },
-            "the value is an end of the interval"
-        );
+        let Saving { value, low, high, .. } = Saving::of(&from, &waits(10.0, 195.0));
+        assert_eq!((value, low, high), (90e9, 5e9, 90e9), "the value is an end of the interval");
+    }
+
+    #[test]
+    fn without_a_time_half_of_the_waiting_has_to_go_and_doubt_decides_nothing() {
+        let from = waits(100.0, 200.0);
+        let doubtful = Waits { doubt_ns: 30e9, ..waits(40.0, 80.0) };
+        for (to, standing) in [
+            (waits(40.0, 80.0), Standing::Holds),
+            (waits(60.0, 110.0), Standing::Fails),
+            (waits(40.0, 150.0), Standing::Undecided),
+            (doubtful, Standing::Undecided),
+        ] {
+            assert_eq!(Saving::of(&from, &to).standing(None), standing, "{to:?}");
+        }
     }
 }

@@ -76,6 +76,6 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
             Role::AsNew => format!("{} as new", drive.name),
             Role::Now | Role::Candidate => drive.name.clone(),
         }))
-        .lines([line("reads and flushes", Waits::low_ns), line("with all writes", Waits::high_ns)]);
+        .lines([line("reads and flushes", |of| of.awaited_ns), line("with all writes", |of| of.busy_ns)]);
     findings.series.insert("upgrade".into(), picture);
 }

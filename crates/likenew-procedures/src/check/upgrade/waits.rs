@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 const PAIRED_MIN: f64 = 0.5;
 
 /// How long a piece of work was waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waits {
     /// I/Os.
@@ -16,6 +16,9 @@ pub struct Waits {
     pub awaited_ns: f64,
     /// Time with anything in flight: what was waited at most, if programs wait for all that they write.
     pub busy_ns: f64,
+    /// What is unknown about both, as only a part of the work was played; 0 where all of it was.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub doubt_ns: f64,
     /// Latency that 99 % of the I/Os did not exceed.
     pub latency_ns_p99: u64,
     /// The longest latency.
@@ -29,6 +32,7 @@ impl Waits {
             ios: replayed.ios,
             awaited_ns: replayed.awaited.here_ns as f64,
             busy_ns: replayed.busy.here_ns as f64,
+            doubt_ns: 0.0,
             latency_ns_p99: replayed.here.quantile(0.99).0,
             latency_ns_max: replayed.here.max().0,
         }
@@ -41,16 +45,21 @@ impl Waits {
             ios: replayed.paired(),
             awaited_ns: replayed.awaited.there_ns as f64,
             busy_ns: replayed.busy.there_ns as f64,
+            doubt_ns: 0.0,
             latency_ns_p99: replayed.there.quantile(0.99).0,
             latency_ns_max: replayed.there.max().0,
         })
     }
 
     pub(super) fn low_ns(&self) -> f64 {
-        self.awaited_ns
+        (self.awaited_ns - self.doubt_ns).max(0.0)
     }
 
     pub(super) fn high_ns(&self) -> f64 {
-        self.busy_ns.max(self.awaited_ns)
+        self.busy_ns.max(self.awaited_ns) + self.doubt_ns
     }
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
