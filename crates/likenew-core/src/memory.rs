@@ -160,6 +160,10 @@ impl Target for MemoryLane<'_> {
         Ok(self.drive.now)
     }
 
+    fn next_at(&self) -> Option<Nanos> {
+        self.queue.last().map(|completion| completion.at)
+    }
+
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
         match self.queue.last() {
             Some(first) if first.at <= until => {

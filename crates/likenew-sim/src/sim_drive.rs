@@ -316,6 +316,14 @@ impl Target for SimLane<'_> {
     fn health(&mut self) -> Health {
         self.drive.device.device().health()
     }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.drive.next_at()
+    }
+
+    fn accounting(&self) -> Option<Accounting> {
+        Drive::accounting(self.drive)
+    }
 }
 
 impl Drop for SimLane<'_> {
