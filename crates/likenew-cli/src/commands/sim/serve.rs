@@ -254,7 +254,7 @@ fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> Strin
     let loop_block =
         if export.block == 512 { String::new() } else { format!(" --sector-size {}", export.block) };
     format!(
-        "{} of {}, {} in sectors of {}. Ctrl-C ends it.\n\
+        "{}: {} in sectors of {}, {}. Ctrl-C ends it.\n\
          \n  {uri}\n\n\
          \x20 nbdinfo '{uri}'\n\
          \x20 fio --name=test --ioengine=nbd --uri='{uri}' --rw=randread --bs=4k --iodepth=32 --time_based --runtime=10\n\

@@ -89,12 +89,15 @@ pub(super) fn summary(served: &Served, elapsed: Nanos, drive: Nanos, books: Opti
 }
 
 fn lag(lag: &Lag) -> String {
-    let micros = |ns: f64| format!("{} µs", three_digits(ns / 1000.0));
+    let spelled = |ns: f64| match ns {
+        ..1e6 => format!("{} µs", three_digits(ns / 1e3)),
+        _ => format!("{} ms", three_digits(ns / 1e6)),
+    };
     format!(
         "answers late by {}, 99 % by less than {}, {} at most",
-        micros(lag.mean_ns),
-        micros(lag.p99_ns as f64),
-        micros(lag.max_ns as f64)
+        spelled(lag.mean_ns),
+        spelled(lag.p99_ns as f64),
+        spelled(lag.max_ns as f64)
     )
 }
 
