@@ -253,22 +253,21 @@ fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> Strin
     let uri = listener.uri(&command.export_name);
     let loop_block =
         if export.block == 512 { String::new() } else { format!(" --sector-size {}", export.block) };
+    let pace = if command.speed == 1.0 {
+        "in real time".to_owned()
+    } else {
+        format!("{} times as fast", command.speed)
+    };
+    let (size, sector) = (amount(export.capacity), amount(export.block.into()));
     format!(
-        "{}: {} in sectors of {}, {}. Ctrl-C ends it.\n\
+        "{}: {size} in sectors of {sector}, {pace}. Ctrl-C ends it.\n\
          \n  {uri}\n\n\
          \x20 nbdinfo '{uri}'\n\
          \x20 fio --name=test --ioengine=nbd --uri='{uri}' --rw=randread --bs=4k --iodepth=32 --time_based --runtime=10\n\
          \x20 mkdir -p drive && nbdfuse drive/disk '{uri}' &\n\
          \x20 losetup --find --show{loop_block} drive/disk\n\
          \x20 qemu-system-x86_64 -drive file='{uri}',format=raw,if=virtio,discard=unmap\n\n",
-        if command.speed == 1.0 {
-            "In real time".into()
-        } else {
-            format!("At {} times its speed", command.speed)
-        },
         export.description,
-        amount(export.capacity),
-        amount(export.block.into()),
     )
 }
 
