@@ -6,7 +6,7 @@ use xshell::{Shell, cmd};
 use crate::{guest_kernel, root, web};
 
 /// Debian packages that tests use, each with a program or file that shows that it is there.
-const PACKAGES: [(&str, &str); 21] = [
+const PACKAGES: [(&str, &str); 22] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -23,6 +23,7 @@ const PACKAGES: [(&str, &str); 21] = [
     ("gcc", "/usr/bin/cc"),
     ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
+    ("qemu-utils", "/usr/bin/qemu-io"),
     ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
     ("busybox-static", "/usr/bin/busybox"),
     ("kmod", "/usr/sbin/modprobe"),

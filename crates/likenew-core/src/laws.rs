@@ -5,6 +5,7 @@
 //! 3. A rest lasts.
 //! 4. What was written is what is read: any bytes, where a drive carries data, and stamped sectors on any drive that keeps them.
 //! 5. The same I/Os on the same simulated drive end at the same times.
+//! 6. On a virtual clock nothing ends before `next_at`, and something is to happen while anything is in flight.
 //!
 //! A law that is broken panics and names the law.
 
@@ -220,9 +221,13 @@ fn open<'a>(drive: &'a mut impl Drive) -> Lane<'a> {
 
 /// Law 1 around one call of `wait`.
 fn wait(lane: &mut dyn Target, until: Nanos, done: &mut Vec<Completion>) {
-    let before = lane.now();
+    let (before, next) = (lane.now(), lane.next_at());
     lane.wait(until, done).expect("a lane can be waited for");
     let now = lane.now();
+    if lane.geometry().clock == Clock::Virtual {
+        let known = |at: Nanos| next.is_some_and(|next| next <= at);
+        assert!(done.iter().all(|completion| known(completion.at)), "law 6: nothing ends before next_at");
+    }
     assert!(before <= now, "law 1: time never goes back");
     assert!(!done.is_empty() || now >= until, "law 1: wait does not return early");
     assert!(done.iter().all(|completion| completion.at <= now), "law 2: nothing ends in the future");
@@ -266,6 +271,7 @@ mod tests {
     #[derive(Clone, Copy, PartialEq)]
     enum Breach {
         None,
+        HidesWhatIsNext,
         LosesOne,
         CompletesTwice,
         ReturnsEarly,
@@ -325,6 +331,11 @@ mod tests {
             self.lane.submit(batch)
         }
 
+        fn next_at(&self) -> Option<Nanos> {
+            let late = if self.breach == Breach::HidesWhatIsNext { Nanos(1) } else { Nanos::ZERO };
+            self.lane.next_at().map(|next| next + late)
+        }
+
         fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
             if self.breach == Breach::ReturnsEarly && until != Nanos::NEVER {
                 return Ok(());
@@ -347,8 +358,8 @@ mod tests {
 
     #[test]
     fn each_breach_is_caught() {
-        use Breach::{CompletesTwice, EndsInTheFuture, Forgets, LosesOne, ReturnsEarly};
-        for breach in [LosesOne, CompletesTwice, ReturnsEarly, EndsInTheFuture, Forgets] {
+        use Breach::{CompletesTwice, EndsInTheFuture, Forgets, HidesWhatIsNext, LosesOne, ReturnsEarly};
+        for breach in [LosesOne, CompletesTwice, ReturnsEarly, EndsInTheFuture, Forgets, HidesWhatIsNext] {
             assert!(std::panic::catch_unwind(|| all(|| drive(breach))).is_err());
         }
     }

@@ -123,14 +123,21 @@ impl Drive for Memory {
     }
 
     fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
-        let buffers = vec![vec![0; need.length_max as usize]; need.depth as usize];
-        Ok(vec![Box::new(MemoryLane { drive: self, buffers, queue: Vec::new() })])
+        let lane = MemoryLane {
+            drive: self,
+            buffers: vec![Vec::new(); need.depth as usize],
+            length_max: need.length_max as usize,
+            queue: Vec::new(),
+        };
+        Ok(vec![Box::new(lane)])
     }
 }
 
 struct MemoryLane<'a> {
     drive: &'a mut Memory,
+    /// By slot; empty until it is used.
     buffers: Vec<Vec<u8>>,
+    length_max: usize,
     /// In flight, the last to end first.
     queue: Vec<Completion>,
 }
@@ -145,7 +152,9 @@ impl Target for MemoryLane<'_> {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        &mut self.buffers[slot.index()]
+        let buffer = &mut self.buffers[slot.index()];
+        buffer.resize(self.length_max, 0);
+        buffer
     }
 
     fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
@@ -153,11 +162,17 @@ impl Target for MemoryLane<'_> {
             if self.drive.lost_after.is_some_and(|ios| self.drive.served >= ios) {
                 return Err(Fault::Gone("memory".into()));
             }
-            let completion = self.drive.serve(io, &mut self.buffers[io.slot.index()]);
+            let buffer = &mut self.buffers[io.slot.index()];
+            buffer.resize(self.length_max, 0);
+            let completion = self.drive.serve(io, buffer);
             let at = self.queue.partition_point(|other| other.at > completion.at);
             self.queue.insert(at, completion);
         }
         Ok(self.drive.now)
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.queue.last().map(|completion| completion.at)
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::drive::Accounting;
 use crate::fault::Fault;
 use crate::io::{Completion, Io, Slot};
 use crate::units::Nanos;
@@ -85,5 +86,16 @@ pub trait Target {
     /// What can be known of the drive's state now.
     fn health(&mut self) -> Health {
         Health::default()
+    }
+
+    /// When something happens next if nothing else is submitted: no I/O in flight ends before it. `None` when nothing is to
+    /// happen any more, and on a wall clock, where nobody knows before.
+    fn next_at(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// A simulated drive's own books by now ([`crate::drive::Drive::accounting`]).
+    fn accounting(&self) -> Option<Accounting> {
+        None
     }
 }

@@ -8,6 +8,7 @@
 //! [`consent::Consent`], which only that module can make. It never decides what to measure, never judges what came out,
 //! and never prints.
 
+pub mod attention;
 pub mod clock;
 pub mod consent;
 pub mod engine;

@@ -70,6 +70,11 @@ impl SimDrive {
         Self { identity, geometry, device, trim_path, standing, cache: None, host, now: Nanos::ZERO, origin }
     }
 
+    /// Whether its medium rotates.
+    pub fn rotates(&self) -> bool {
+        self.trim_path.rotates == Some(true)
+    }
+
     /// What its layers announce of TRIM.
     pub(crate) fn trim_path(&self) -> &TrimPath {
         &self.trim_path
@@ -315,6 +320,14 @@ impl Target for SimLane<'_> {
 
     fn health(&mut self) -> Health {
         self.drive.device.device().health()
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.drive.next_at()
+    }
+
+    fn accounting(&self) -> Option<Accounting> {
+        Drive::accounting(self.drive)
     }
 }
 

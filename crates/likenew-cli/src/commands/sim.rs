@@ -1,4 +1,9 @@
-//! `likenew sim`: simulated drives explained.
+//! `likenew sim`: simulated drives explained, saved, and served.
+
+mod books;
+mod image;
+mod serve;
+mod status;
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write as _};
@@ -24,6 +29,7 @@ pub(crate) fn run(command: &Sim) -> Result<Exit, Failure> {
     match &command.action {
         SimAction::Show(show) => run_show(show),
         SimAction::Save(save) => run_save(save),
+        SimAction::Serve(serve) => serve::run(serve),
     }
 }
 

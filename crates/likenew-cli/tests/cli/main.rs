@@ -20,6 +20,7 @@ mod recorded;
 mod replayed;
 mod resumed;
 mod scenarios;
+mod served;
 mod simulated;
 mod support;
 mod traces;

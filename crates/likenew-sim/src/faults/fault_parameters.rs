@@ -113,6 +113,11 @@ pub struct StallParameters {
 }
 
 impl FaultParameters {
+    /// Whether they change what is read of what was written, so that its bytes have to go through them.
+    pub fn change_bytes(&self) -> bool {
+        self.real_capacity_bytes.is_some() || !self.flipped.is_empty() || self.lost_write_every.is_some()
+    }
+
     /// What is wrong, for people, as name and value.
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let mut facts = Vec::new();

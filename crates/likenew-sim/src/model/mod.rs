@@ -83,6 +83,11 @@ impl Mechanism {
         }
     }
 
+    /// Whether it matters to it what data compresses to.
+    pub fn compresses(&self) -> bool {
+        matches!(self, Self::Flash(flash) if matches!(flash.layer, Layer::Compressing(_)))
+    }
+
     /// Whether it caches writes in a way that the host can switch off.
     pub fn can_switch_write_cache(&self) -> bool {
         match self {

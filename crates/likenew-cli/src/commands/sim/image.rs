@@ -1,0 +1,172 @@
+//! The file of `--store`: the drive's bytes as a sparse file, beside it what drive they belong to, and its mechanism as last saved.
+//!
+//! `FILE` is byte for byte what the drive holds, `FILE.drive` says of which one, and `FILE.snapshot` is its mechanism
+//! once a serve has ended cleanly. Nobody else's file is ever written.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use likenew_sim::SimDrive;
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Failure;
+
+/// The form of `FILE.drive`.
+const SCHEMA: u32 = 1;
+
+/// What the bytes in a file belong to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Label {
+    schema: u32,
+    target: String,
+    capacity_bytes: u64,
+    /// Whether the mechanism was saved when the last serve ended.
+    clean: bool,
+}
+
+/// The file of a store, held by this process alone.
+#[derive(Debug)]
+pub(crate) struct StoreFile {
+    path: PathBuf,
+    file: File,
+    label: Label,
+}
+
+impl StoreFile {
+    /// Makes the file, or takes up that of an earlier serve of the same drive.
+    ///
+    /// # Errors
+    /// It is somebody else's, or another drive's, or in use, or the system refuses; nothing was changed then.
+    pub(crate) fn open(path: &Path, target: &str, capacity_bytes: u64) -> Result<Self, Failure> {
+        let shown = path.display();
+        if path.to_string_lossy().contains('?') {
+            return Err(Failure::Usage(format!(
+                "{shown} has a ? in its name, behind which sim: takes settings: give another name"
+            )));
+        }
+        let label = Label { schema: SCHEMA, target: target.to_owned(), capacity_bytes, clean: true };
+        match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+            Ok(file) => {
+                let mut store = Self { path: path.to_owned(), file, label };
+                store.lock()?;
+                // Whatever fails from here on, the next serve knows it.
+                store.write_label(true)?;
+                Ok(store)
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Self::take_up(path, &label),
+            Err(error) => Err(anyhow::Error::new(error).context(format!("could not make {shown}")).into()),
+        }
+    }
+
+    fn take_up(path: &Path, expected: &Label) -> Result<Self, Failure> {
+        let shown = path.display();
+        let beside = label_path(path);
+        let text = fs::read_to_string(&beside).map_err(|error| {
+            Failure::Refused(format!(
+                "{shown} is there, and {} does not say that a serve has made it ({error}): nothing was changed; give the name of a new file",
+                beside.display()
+            ))
+        })?;
+        let label: Label = serde_json::from_str(&text).map_err(|error| {
+            Failure::Refused(format!(
+                "{} is not what a serve writes ({error}): nothing was changed",
+                beside.display()
+            ))
+        })?;
+        if (label.schema, &label.target, label.capacity_bytes)
+            != (SCHEMA, &expected.target, expected.capacity_bytes)
+        {
+            return Err(Failure::Usage(format!(
+                "{shown} holds the bytes of {}, and this is {}: serve that one, or give the name of a new file",
+                label.target, expected.target
+            )));
+        }
+        let opened = OpenOptions::new().read(true).write(true).open(path);
+        let file = opened.with_context(|| format!("could not open {shown}"))?;
+        let store = Self { path: path.to_owned(), file, label };
+        store.lock()?;
+        Ok(store)
+    }
+
+    fn lock(&self) -> Result<(), Failure> {
+        let locked = self.file.try_lock();
+        locked.map_err(|_| {
+            Failure::Refused(format!("{} is served already: end that server first", self.path.display()))
+        })
+    }
+
+    /// The target that has the mechanism as it was last saved, if it ever was.
+    pub(crate) fn saved_target(&self) -> Option<String> {
+        let path = self.snapshot_path();
+        path.exists().then(|| format!("sim:{}", path.display()))
+    }
+
+    /// What is worth saying of it before it is served.
+    pub(crate) fn remark(&self) -> Option<String> {
+        if self.label.clean {
+            return None;
+        }
+        let mechanism = if self.snapshot_path().exists() {
+            "as it was last saved"
+        } else {
+            "made anew, as it was never saved"
+        };
+        Some(format!(
+            "the last server of {} did not end cleanly: the bytes are all that it has acknowledged, and the mechanism is {mechanism}",
+            self.path.display()
+        ))
+    }
+
+    /// The file to keep bytes in. From now on it counts as not ended cleanly.
+    pub(crate) fn begin(&mut self) -> Result<File, Failure> {
+        self.write_label(false)?;
+        Ok(self.file.try_clone().context("could not share the store's file")?)
+    }
+
+    /// Saves the mechanism; the bytes are in the file already.
+    pub(crate) fn end(&mut self, drive: &mut SimDrive) -> Result<(), Failure> {
+        let path = self.snapshot_path();
+        let new = beside(&self.path, ".snapshot.new");
+        let mut save = || -> anyhow::Result<()> {
+            let file = File::create(&new)?;
+            let mut out = BufWriter::new(&file);
+            drive.save(&mut out)?;
+            out.flush()?;
+            drop(out);
+            file.sync_all()?;
+            self.file.sync_all()?;
+            fs::rename(&new, &path)?;
+            Ok(())
+        };
+        let saved = save();
+        saved.with_context(|| {
+            format!("could not save the mechanism to {}; the bytes are kept", path.display())
+        })?;
+        self.write_label(true)
+    }
+
+    fn write_label(&mut self, clean: bool) -> Result<(), Failure> {
+        self.label.clean = clean;
+        let (path, new) = (label_path(&self.path), beside(&self.path, ".drive.new"));
+        let text = serde_json::to_string_pretty(&self.label).expect("a label is plain values");
+        let written = fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, &path));
+        written.map_err(|error| anyhow!("could not write {}: {error}", path.display()).into())
+    }
+
+    fn snapshot_path(&self) -> PathBuf {
+        beside(&self.path, ".snapshot")
+    }
+}
+
+fn label_path(path: &Path) -> PathBuf {
+    beside(path, ".drive")
+}
+
+/// The file of the same name with this behind it.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}

@@ -1,0 +1,281 @@
+//! `likenew sim serve`: a simulated drive as a network block device in real time.
+
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use likenew_core::drive::Drive as _;
+use likenew_core::units::{Nanos, amount};
+use likenew_nbd::export::Export;
+use likenew_nbd::listener::{ListenError, Listener, Stream};
+use likenew_nbd::pace::Clock;
+use likenew_nbd::server::{self, Server, Service};
+use likenew_nbd::store::{Image, Pages, Store};
+use likenew_real::attention::{Attention, Awaited};
+use likenew_real::clock::Monotonic;
+use likenew_sim::{SimDrive, Spec};
+
+use super::books::Books;
+use super::image::StoreFile;
+use super::status::{self, Status};
+use crate::aim::read_file;
+use crate::arguments::SimServe;
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::output;
+
+/// From one line of status to the next.
+const STATUS: Nanos = Nanos::from_secs(20);
+/// Signals are looked for this often.
+const SLICE: Nanos = Nanos::from_millis(200);
+/// Nobody is let in for so long after the system had no room for a client.
+const PAUSE: Nanos = Nanos::from_secs(1);
+
+/// The machine's clock, as the server reads it.
+struct Wall(Monotonic);
+
+impl Clock for Wall {
+    fn now(&self) -> Nanos {
+        self.0.now()
+    }
+}
+
+type Serving<'a> = Server<'a, Stream, Wall>;
+
+pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
+    let spec = super::spec(&command.target)?;
+    let usage = |error: likenew_sim::SimError| Failure::Usage(error.to_string());
+    let model = spec.model(read_file).map_err(usage)?;
+    let changes_bytes = model.faults.as_ref().is_some_and(|faults| faults.change_bytes());
+    if command.store.is_some() && (changes_bytes || spec.data) {
+        return Err(Failure::Usage(format!(
+            "{} keeps its bytes itself{}: leave out --store",
+            spec.text,
+            if changes_bytes { ", as its faults change them" } else { " with data=on" }
+        )));
+    }
+    let listener = listen(command, &spec)?;
+    let mut store = match &command.store {
+        Some(path) => Some(StoreFile::open(path, &spec.text, model.capacity_bytes)?),
+        None => None,
+    };
+    let mut drive = open(Spec { data: spec.data || changes_bytes, ..spec.clone() }, store.as_ref())?;
+    let capacity_bytes = drive.geometry().capacity;
+    let service = Service {
+        export: export(command, &spec, &drive),
+        store: keeper(command, &drive, store.as_mut())?,
+        speed: command.speed,
+        compresses: model.mechanism.compresses(),
+    };
+    interrupt::listen_quietly()?;
+    say(command, &invitation(&listener, command, &service.export))?;
+    let clock = Monotonic::start();
+    let mut server = Server::new(server::lane(&mut drive)?, service, Wall(clock));
+    let drive_began = server.drive_now();
+    let exit = serve(&mut server, &listener, command, clock)?;
+    let (served, elapsed) = (server.served(), clock.now());
+    let drive_time = server.drive_now().since(drive_began);
+    drop(server);
+    drop(listener);
+    let accounting = drive.accounting();
+    say(command, &status::summary(&served, elapsed, drive_time, accounting))?;
+    if let Some(store) = &mut store {
+        store.end(&mut drive)?;
+    }
+    if let Some(path) = &command.json {
+        let books = Books {
+            schema: 1,
+            target: spec.text,
+            model: drive.identity().model,
+            capacity_bytes,
+            speed: command.speed,
+            elapsed_ns: elapsed.0,
+            drive_ns: drive_time.0,
+            served,
+            accounting,
+            counters: drive.counters(),
+        };
+        let text = serde_json::to_string_pretty(&books).expect("books are plain values");
+        output::write_to(path, &format!("{text}\n"))?;
+    }
+    Ok(exit)
+}
+
+/// Serves until somebody has asked to stop, or until the last client has left where that is the end.
+fn serve(
+    server: &mut Serving<'_>,
+    listener: &Listener,
+    command: &SimServe,
+    clock: Monotonic,
+) -> Result<Exit, Failure> {
+    let attention = Attention::on(clock);
+    let (mut status, mut status_at) = (Status::default(), STATUS);
+    let (mut exit, mut listens_at) = (Exit::Fine, Nanos::ZERO);
+    let (mut ready, mut readable) = (Vec::new(), Vec::new());
+    while !server.has_ended() {
+        let now = clock.now();
+        let comes_in =
+            wait(server, listener, now >= listens_at, &attention, now, (&mut ready, &mut readable));
+        if comes_in && let Err(error) = let_in(server, listener) {
+            anstream::eprintln!("likenew: no client can be let in for a moment: {error}");
+            listens_at = clock.now() + PAUSE;
+        }
+        server.turn(&readable)?;
+        for note in server.notes() {
+            anstream::eprintln!("likenew: {note}");
+        }
+        if interrupt::asked() && exit == Exit::Fine {
+            exit = Exit::Interrupted;
+            server.end();
+        }
+        if command.once && server.is_deserted() {
+            server.end();
+        }
+        if clock.now() >= status_at {
+            status_at = clock.now() + STATUS;
+            let line = status.line(clock.now(), server.clients(), server.served(), server.accounting());
+            line.into_iter().for_each(|line| anstream::eprintln!("{line}"));
+        }
+    }
+    Ok(exit)
+}
+
+/// Waits until there is something to do. Says whether somebody wants to come in, and whose streams are readable.
+fn wait(
+    server: &Serving<'_>,
+    listener: &Listener,
+    listens: bool,
+    attention: &Attention,
+    now: Nanos,
+    (ready, readable): (&mut Vec<bool>, &mut Vec<u64>),
+) -> bool {
+    let mut awaited = vec![Awaited { fd: listener.as_fd(), reads: listens, writes: false }];
+    let mut clients = Vec::new();
+    // Who is waited for nothing is left out: one that has gone would be ready all the time.
+    for interest in server.interests().filter(|interest| interest.reads || interest.writes) {
+        let (reads, writes) = (interest.reads, interest.writes);
+        awaited.push(Awaited { fd: interest.stream.as_fd(), reads, writes });
+        clients.push((interest.client, reads));
+    }
+    attention.wait(&awaited, server.wake_at().min(now + SLICE), ready);
+    readable.clear();
+    let of_ready = clients.iter().zip(&ready[1..]).filter(|((_, reads), ready)| *reads && **ready);
+    readable.extend(of_ready.map(|((client, _), _)| *client));
+    ready[0]
+}
+
+fn let_in(server: &mut Serving<'_>, listener: &Listener) -> std::io::Result<()> {
+    while let Some((stream, who)) = listener.accept()? {
+        server.connect(stream, &who);
+    }
+    Ok(())
+}
+
+/// Where clients find it.
+fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
+    let listener = match command.listen {
+        Some(address) => Listener::tcp(address),
+        None => Listener::unix(&command.socket.clone().unwrap_or_else(|| usual_socket(spec))),
+    };
+    let listener = listener.map_err(|error| match error {
+        ListenError::Live(_) | ListenError::NoSocket(_) => Failure::Refused(error.to_string()),
+        ListenError::System { .. } => Failure::Other(error.into()),
+    })?;
+    if let Listener::Tcp(_, address) = &listener
+        && !address.ip().is_loopback()
+    {
+        anstream::eprintln!(
+            "likenew: whoever reaches {address} can read and write this drive, without a password"
+        );
+    }
+    Ok(listener)
+}
+
+/// A socket by the drive's name.
+fn usual_socket(spec: &Spec) -> PathBuf {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
+    let name = spec.text.trim_start_matches("sim:");
+    let name = name.split('?').next().unwrap_or(name);
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '-' };
+    let name: String = name.chars().map(plain).collect();
+    runtime.unwrap_or_else(std::env::temp_dir).join(format!("likenew-{}.sock", name.trim_matches('-')))
+}
+
+/// The drive, with its mechanism as the store has it saved.
+fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive, Failure> {
+    if let Some(remark) = store.and_then(StoreFile::remark) {
+        anstream::eprintln!("likenew: {remark}");
+    }
+    let Some(saved) = store.and_then(StoreFile::saved_target) else {
+        return spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()));
+    };
+    Spec::parse(&saved).and_then(|spec| spec.open(read_file)).map_err(|error| {
+        Failure::Usage(format!("{error}; without that file the mechanism is made anew, and the bytes stay"))
+    })
+}
+
+/// Where the bytes are kept, unless the drive keeps them itself.
+fn keeper(
+    command: &SimServe,
+    drive: &SimDrive,
+    store: Option<&mut StoreFile>,
+) -> Result<Option<Box<dyn Store>>, Failure> {
+    let geometry = drive.geometry();
+    if geometry.carries_data {
+        return match store {
+            None => Ok(None),
+            Some(_) => Err(Failure::Usage("this drive keeps its bytes itself: leave out --store".into())),
+        };
+    }
+    let Some(store) = store else { return Ok(Some(Box::new(Pages::new(command.memory)))) };
+    let image = Image::new(store.begin()?, geometry.capacity);
+    let image = image.map_err(|error| {
+        anyhow::Error::new(error).context("could not make the store's file as long as the drive")
+    })?;
+    Ok(Some(Box::new(image)))
+}
+
+fn export(command: &SimServe, spec: &Spec, drive: &SimDrive) -> Export {
+    let (identity, geometry) = (drive.identity(), drive.geometry());
+    let model = identity.model.unwrap_or_else(|| "a simulated drive".into());
+    Export {
+        name: command.export_name.clone(),
+        description: format!("{model}, simulated ({})", spec.text),
+        capacity: geometry.capacity,
+        block: geometry.block,
+        read_only: command.read_only,
+        trims: geometry.trims,
+        rotates: drive.rotates(),
+    }
+}
+
+/// What to type to use it.
+fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> String {
+    let uri = listener.uri(&command.export_name);
+    let loop_block =
+        if export.block == 512 { String::new() } else { format!(" --sector-size {}", export.block) };
+    let pace = if command.speed == 1.0 {
+        "in real time".to_owned()
+    } else {
+        format!("{} times as fast", command.speed)
+    };
+    let (size, sector) = (amount(export.capacity), amount(export.block.into()));
+    format!(
+        "{}: {size} in sectors of {sector}, {pace}. Ctrl-C ends it.\n\
+         \n  {uri}\n\n\
+         \x20 nbdinfo '{uri}'\n\
+         \x20 fio --name=test --ioengine=nbd --uri='{uri}' --rw=randread --bs=4k --iodepth=32 --time_based --runtime=10\n\
+         \x20 mkdir -p drive && nbdfuse drive/disk '{uri}' &\n\
+         \x20 losetup --find --show{loop_block} drive/disk\n\
+         \x20 qemu-system-x86_64 -drive file='{uri}',format=raw,if=virtio,discard=unmap\n\n",
+        export.description,
+    )
+}
+
+/// To standard output, unless JSON is to be alone there.
+fn say(command: &SimServe, text: &str) -> Result<(), Failure> {
+    if command.json.as_deref() == Some(Path::new("-")) {
+        anstream::eprint!("{text}");
+        return Ok(());
+    }
+    output::print(text)
+}

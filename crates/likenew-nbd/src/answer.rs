@@ -1,0 +1,104 @@
+//! What a client is told of a request that has ended, with the bytes that it has asked for.
+
+use std::io;
+
+use crate::engine::Keeper;
+use crate::errno::Errno;
+use crate::job::Job;
+use crate::limits::EXTENTS_MAX;
+use crate::outbox::Outbox;
+use crate::reply::Reply;
+use crate::request::{Ask, Command};
+use crate::store::Store;
+
+/// Answers a request that has ended. Says what the store failed with, if it did.
+pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut Keeper) -> Option<io::Error> {
+    if let Some((errno, at)) = job.error {
+        reply.error(out, errno, why(errno), at);
+        return None;
+    }
+    let Command::Read { in_one } = job.ask.command else {
+        reply.done(out);
+        return None;
+    };
+    let mark = out.mark();
+    let brought = match keeper {
+        Keeper::Store(store) => bring(out, reply, &job.ask, in_one, &mut **store),
+        Keeper::Drive => {
+            head(out, reply, &job.ask);
+            out.put(&job.read);
+            Ok(())
+        }
+    };
+    let error = brought.err()?;
+    out.back(mark);
+    reply.error(out, Errno::of_store(&error), &error.to_string(), Some(job.ask.offset));
+    Some(error)
+}
+
+/// Says which parts of a range are allocated. Of a drive that keeps its bytes itself, nobody knows, and all of it counts.
+pub(crate) fn answer_status(out: &mut Outbox, reply: Reply, ask: &Ask, one: bool, keeper: &mut Keeper) {
+    let end = ask.offset + u64::from(ask.length);
+    let extents_max = if one { 1 } else { EXTENTS_MAX };
+    let Keeper::Store(store) = keeper else { return reply.extents(out, &[(ask.length, true)]) };
+    let (mut extents, mut at): (Vec<(u32, bool)>, u64) = (Vec::new(), ask.offset);
+    while at < end && extents.len() < extents_max {
+        match store.stretch(at..end) {
+            Ok(stretch) => {
+                extents.push(((stretch.end - at) as u32, stretch.is_held));
+                at = stretch.end;
+            }
+            Err(error) => {
+                return reply.error(out, Errno::of_store(&error), &error.to_string(), Some(at));
+            }
+        }
+    }
+    reply.extents(out, &extents);
+}
+
+/// What was read, in chunks where the client takes them: holes are named instead of sent.
+fn bring(out: &mut Outbox, reply: Reply, ask: &Ask, in_one: bool, store: &mut dyn Store) -> io::Result<()> {
+    let end = ask.offset + u64::from(ask.length);
+    if !reply.structured || ask.length == 0 {
+        head(out, reply, ask);
+        return store.read(ask.offset, out.room(ask.length as usize));
+    }
+    let first = store.stretch(ask.offset..end)?;
+    if in_one && first.end < end {
+        head(out, reply, ask);
+        return store.read(ask.offset, out.room(ask.length as usize));
+    }
+    let (mut at, mut stretch) = (ask.offset, first);
+    loop {
+        let (is_last, length) = (stretch.end == end, (stretch.end - at) as u32);
+        if stretch.is_held {
+            reply.data_chunk(out, is_last, at, length);
+            store.read(at, out.room(length as usize))?;
+        } else {
+            reply.hole_chunk(out, is_last, at, length);
+        }
+        if is_last {
+            return Ok(());
+        }
+        at = stretch.end;
+        stretch = store.stretch(at..end)?;
+    }
+}
+
+/// The head of an answer that brings all bytes in one.
+fn head(out: &mut Outbox, reply: Reply, ask: &Ask) {
+    match (reply.structured, ask.length) {
+        (false, _) => reply.simple_data(out),
+        (true, 0) => reply.done(out),
+        (true, length) => reply.data_chunk(out, true, ask.offset, length),
+    }
+}
+
+/// What the number means here.
+fn why(errno: Errno) -> &'static str {
+    match errno {
+        Errno::NoSpace => "there is no room for these bytes beside the drive",
+        Errno::NotSupported => "zeros would have to be written out",
+        _ => "the drive has answered with an error",
+    }
+}

@@ -1,0 +1,238 @@
+//! Between clients and the drive: requests go in as they come, as deep as they come, and come out as the drive ends them.
+
+use std::collections::VecDeque;
+
+use likenew_core::drive::{Accounting, Lane};
+use likenew_core::fault::Fault;
+use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
+use likenew_core::units::Nanos;
+
+use crate::content::Content;
+use crate::errno::Errno;
+use crate::job::{Job, Piece};
+use crate::limits::DEPTH;
+use crate::request::{Ask, Command};
+use crate::store::Store;
+
+/// Where the bytes are.
+pub(crate) enum Keeper {
+    /// In a store beside the drive, which gives its time alone.
+    Store(Box<dyn Store>),
+    /// In the drive itself.
+    Drive,
+}
+
+/// A request that has ended, and when it did on the drive's clock.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) job: Job,
+    pub(crate) at: Nanos,
+}
+
+/// The lane of a drive with everything that is under way on it.
+pub(crate) struct Engine<'a> {
+    lane: Lane<'a>,
+    pub(crate) keeper: Keeper,
+    content: Content,
+    /// Whether zeros may be written by TRIM: where the store answers for what is read then.
+    zeros_by_trim: bool,
+    jobs: Vec<Option<Job>>,
+    free_jobs: Vec<usize>,
+    /// Jobs of which the drive has not got everything that it could have.
+    waiting: VecDeque<usize>,
+    /// By slot: the job and its piece.
+    pieces: Vec<Option<(usize, Piece)>>,
+    free_slots: Vec<Slot>,
+    batch: Vec<Io>,
+    completions: Vec<Completion>,
+    /// The most I/Os that were in flight at once.
+    pub(crate) depth_max: u32,
+}
+
+impl<'a> Engine<'a> {
+    /// The lane was opened at [`DEPTH`], with nothing in flight.
+    pub(crate) fn new(lane: Lane<'a>, keeper: Keeper, content: Content) -> Self {
+        let zeros_by_trim = lane.geometry().trims && matches!(keeper, Keeper::Store(_));
+        Self {
+            lane,
+            keeper,
+            content,
+            zeros_by_trim,
+            jobs: Vec::new(),
+            free_jobs: Vec::new(),
+            waiting: VecDeque::new(),
+            pieces: vec![None; DEPTH as usize],
+            // The lowest is taken first, so that few are ever used.
+            free_slots: (0..DEPTH).rev().map(Slot).collect(),
+            batch: Vec::new(),
+            completions: Vec::new(),
+            depth_max: 0,
+        }
+    }
+
+    /// The drive's clock.
+    pub(crate) fn now(&self) -> Nanos {
+        self.lane.now()
+    }
+
+    /// When something happens next on the drive's clock, while anything is under way.
+    pub(crate) fn next_at(&self) -> Option<Nanos> {
+        if self.in_flight() == 0 { None } else { self.lane.next_at() }
+    }
+
+    /// I/Os that the drive has now.
+    pub(crate) fn in_flight(&self) -> u32 {
+        DEPTH - self.free_slots.len() as u32
+    }
+
+    /// A simulated drive's own books.
+    pub(crate) fn accounting(&self) -> Option<Accounting> {
+        self.lane.accounting()
+    }
+
+    /// Bytes that are kept beside the drive.
+    pub(crate) fn held_bytes(&self) -> Option<u64> {
+        match &self.keeper {
+            Keeper::Store(store) => Some(store.held_bytes()),
+            Keeper::Drive => None,
+        }
+    }
+
+    /// Whether zeros are written as fast as a TRIM, or have to be written out.
+    pub(crate) fn zeros_fast(&self, keeps: bool) -> bool {
+        self.zeros_by_trim && !keeps
+    }
+
+    /// Lets the drive's time pass until `until`, and hands over what ends by then in order of time.
+    ///
+    /// # Errors
+    /// The lab failed.
+    pub(crate) fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Result<(), Fault> {
+        while self.lane.now() < until || self.next_at().is_some_and(|next| next <= until) {
+            let mut completions = std::mem::take(&mut self.completions);
+            self.lane.wait(until, &mut completions)?;
+            for completion in completions.drain(..) {
+                self.end_piece(completion, ended);
+            }
+            self.completions = completions;
+            self.give()?;
+        }
+        Ok(())
+    }
+
+    /// Takes a request that comes now, on the drive's clock.
+    pub(crate) fn take(&mut self, client: u64, ask: Ask, ended: &mut Vec<Ended>) {
+        let mut job = Job::new(client, ask, self.zeros_by_trim);
+        if job.is_over() {
+            ended.push(Ended { job, at: self.lane.now() });
+            return;
+        }
+        if matches!(self.keeper, Keeper::Drive) && matches!(job.ask.command, Command::Read { .. }) {
+            job.read = vec![0; job.ask.length as usize];
+        }
+        let index = self.free_jobs.pop().unwrap_or_else(|| {
+            self.jobs.push(None);
+            self.jobs.len() - 1
+        });
+        self.jobs[index] = Some(job);
+        self.waiting.push_back(index);
+    }
+
+    /// Gives the drive all that waits, as far as it takes that.
+    ///
+    /// # Errors
+    /// The lab failed.
+    pub(crate) fn give(&mut self) -> Result<(), Fault> {
+        while let Some(index) = self.waiting.front().copied() {
+            let Some(slot) = self.free_slots.pop() else { break };
+            let job = self.jobs[index].as_mut().expect("what waits is there");
+            match job.next() {
+                Some(piece) => {
+                    let io = self.io_of(index, piece, slot);
+                    self.pieces[slot.index()] = Some((index, piece));
+                    self.batch.push(io);
+                }
+                None => {
+                    self.free_slots.push(slot);
+                    self.waiting.pop_front();
+                }
+            }
+        }
+        self.depth_max = self.depth_max.max(self.in_flight());
+        if !self.batch.is_empty() {
+            self.lane.submit(&self.batch)?;
+            self.batch.clear();
+        }
+        Ok(())
+    }
+
+    /// The I/O of a piece; the bytes of a write go along where the drive keeps them.
+    fn io_of(&mut self, index: usize, piece: Piece, slot: Slot) -> Io {
+        let job = self.jobs[index].as_ref().expect("a job with pieces is there");
+        let offset = if piece.op == Op::Flush { 0 } else { job.ask.offset + u64::from(piece.at) };
+        let payload = payload(job, piece);
+        let data = match (piece.op, payload) {
+            (Op::Write, Some(bytes)) => self.content.class_of(bytes),
+            (Op::Write, None) => DataClass::Zero,
+            _ => DataClass::Random,
+        };
+        if matches!(self.keeper, Keeper::Drive) && piece.op == Op::Write {
+            let buffer = &mut self.lane.buffer(slot)[..piece.length as usize];
+            match payload {
+                Some(bytes) => buffer.copy_from_slice(bytes),
+                None => buffer.fill(0),
+            }
+        }
+        Io { slot, op: piece.op, offset, length: piece.length, data }
+    }
+
+    fn end_piece(&mut self, completion: Completion, ended: &mut Vec<Ended>) {
+        let Completion { slot, at, outcome } = completion;
+        let (index, piece) = self.pieces[slot.index()].take().expect("only what was given ends");
+        self.free_slots.push(slot);
+        let job = self.jobs[index].as_mut().expect("a job with pieces is there");
+        job.in_flight -= 1;
+        let address = job.ask.offset + u64::from(piece.at);
+        let errno = Errno::of_outcome(outcome).or_else(|| {
+            let kept = match &mut self.keeper {
+                Keeper::Store(store) => keep(&mut **store, job, piece, address),
+                Keeper::Drive => {
+                    if piece.op == Op::Read && !job.read.is_empty() {
+                        let range = piece.at as usize..(piece.at + piece.length) as usize;
+                        let length = range.len();
+                        job.read[range].copy_from_slice(&self.lane.buffer(slot)[..length]);
+                    }
+                    Ok(())
+                }
+            };
+            kept.err().map(|error| Errno::of_store(&error))
+        });
+        if let Some(errno) = errno {
+            let is_medium = matches!(outcome, Outcome::Error(_) | Outcome::Short(_)) && piece.op != Op::Flush;
+            job.fail(errno, is_medium.then_some(address));
+        }
+        if job.is_over() {
+            let job = self.jobs[index].take().expect("it was there just now");
+            self.waiting.retain(|waiting| *waiting != index);
+            self.free_jobs.push(index);
+            ended.push(Ended { job, at });
+        } else if job.has_more() && !self.waiting.contains(&index) {
+            self.waiting.push_back(index);
+        }
+    }
+}
+
+/// The bytes of a piece of a write.
+fn payload(job: &Job, piece: Piece) -> Option<&[u8]> {
+    let range = piece.at as usize..(piece.at + piece.length) as usize;
+    (job.ask.command == Command::Write && piece.op == Op::Write).then(|| &job.ask.payload[range])
+}
+
+/// Does to the store what the drive has done.
+fn keep(store: &mut dyn Store, job: &Job, piece: Piece, address: u64) -> std::io::Result<()> {
+    match (piece.op, payload(job, piece)) {
+        (Op::Read | Op::Flush, _) => Ok(()),
+        (Op::Write, Some(bytes)) => store.write(address, bytes),
+        (Op::Write, None) | (Op::Trim, _) => store.clear(address..address + u64::from(piece.length)),
+    }
+}

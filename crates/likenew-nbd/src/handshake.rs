@@ -1,0 +1,221 @@
+//! The haggling before the first request: which export, which form of replies. One option at a time, each answered at once.
+
+use crate::export::Export;
+use crate::limits::PAYLOAD_MAX;
+use crate::outbox::Outbox;
+use crate::protocol::{
+    NBD_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, allocation, handshake, info, option, rep,
+};
+
+/// Bytes of an option without its data.
+pub(crate) const OPTION_BYTES: usize = 16;
+/// Zeros behind the answer to EXPORT_NAME, unless both sides leave them out.
+const ZEROES: [u8; 124] = [0; 124];
+
+/// What was agreed on so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Handshake {
+    no_zeroes: bool,
+    pub(crate) structured: bool,
+    /// The export for which the client wants to know what is allocated.
+    allocation: Option<Vec<u8>>,
+}
+
+/// How the handshake goes on after an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// With the next option.
+    Haggle,
+    /// It is over, and requests follow; whether the client may ask what is allocated.
+    Transmit { allocation: bool },
+    /// The client has had enough.
+    Leave,
+    /// The client is to be dropped, and why.
+    Drop(&'static str),
+}
+
+/// An option, without its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OptionHead {
+    pub(crate) option: u32,
+    pub(crate) length: u32,
+}
+
+impl OptionHead {
+    /// Reads one; `None` if it does not begin as one.
+    pub(crate) fn read(bytes: &[u8; OPTION_BYTES]) -> Option<Self> {
+        let (magic, rest) = bytes.split_first_chunk::<8>()?;
+        let (option, rest) = rest.split_first_chunk::<4>()?;
+        let (length, _) = rest.split_first_chunk::<4>()?;
+        let is_option = u64::from_be_bytes(*magic) == OPTION_MAGIC;
+        is_option.then(|| Self { option: u32::from_be_bytes(*option), length: u32::from_be_bytes(*length) })
+    }
+}
+
+/// What a server says to whoever has connected.
+pub(crate) fn greet(out: &mut Outbox) {
+    out.put_u64(NBD_MAGIC);
+    out.put_u64(OPTION_MAGIC);
+    out.put_u16(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
+}
+
+/// Answers an option.
+pub(crate) fn answer(out: &mut Outbox, option: u32, kind: u32, data: &[u8]) {
+    out.put_u64(OPTION_REPLY_MAGIC);
+    out.put_u32(option);
+    out.put_u32(kind);
+    out.put_u32(data.len() as u32);
+    out.put(data);
+}
+
+impl Handshake {
+    /// Takes the client's flags, its first words.
+    pub(crate) fn take_flags(&mut self, flags: u32) -> Then {
+        if flags & !u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES) != 0 {
+            return Then::Drop("it has sent flags that nobody offered");
+        }
+        self.no_zeroes = flags & u32::from(handshake::NO_ZEROES) != 0;
+        Then::Haggle
+    }
+
+    /// Takes an option with its data, and answers it.
+    pub(crate) fn take(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Outbox) -> Then {
+        match option {
+            option::EXPORT_NAME => return self.take_export_name(data, export, out),
+            option::ABORT => {
+                answer(out, option, rep::ACK, &[]);
+                return Then::Leave;
+            }
+            option::INFO | option::GO => return self.take_info(option, data, export, out),
+            option::LIST if data.is_empty() => {
+                answer(out, option, rep::SERVER, &with_length(export.name.as_bytes()));
+                answer(out, option, rep::ACK, &[]);
+            }
+            option::STRUCTURED_REPLY if data.is_empty() => {
+                self.structured = true;
+                answer(out, option, rep::ACK, &[]);
+            }
+            option::LIST | option::STRUCTURED_REPLY => {
+                answer(out, option, rep::ERR_INVALID, b"this option has no data");
+            }
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
+                self.take_contexts(option, data, export, out);
+            }
+            option::STARTTLS => answer(out, option, rep::ERR_UNSUP, b"this server has no TLS"),
+            _ => answer(out, option, rep::ERR_UNSUP, b"this server does not know this option"),
+        }
+        Then::Haggle
+    }
+
+    /// The old way to choose an export: there is no answer that says no.
+    fn take_export_name(&mut self, name: &[u8], export: &Export, out: &mut Outbox) -> Then {
+        if !export.is_named(name) {
+            return Then::Drop("it wants an export of another name");
+        }
+        out.put_u64(export.capacity);
+        out.put_u16(export.flags(self.structured));
+        if !self.no_zeroes {
+            out.put(&ZEROES);
+        }
+        Then::Transmit { allocation: self.wants_allocation(name) }
+    }
+
+    fn take_info(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Outbox) -> Then {
+        let Some((name, wanted)) = read_info(data) else {
+            answer(out, option, rep::ERR_INVALID, b"the lengths in its data do not fit");
+            return Then::Haggle;
+        };
+        if !export.is_named(name) {
+            answer(out, option, rep::ERR_UNKNOWN, b"there is no export of this name");
+            return Then::Haggle;
+        }
+        let mut say = |kind: u16, data: &[u8]| {
+            answer(out, option, rep::INFO, &[&kind.to_be_bytes()[..], data].concat());
+        };
+        let size = export.capacity.to_be_bytes();
+        say(info::EXPORT, &[&size[..], &export.flags(self.structured).to_be_bytes()].concat());
+        if wanted.contains(&info::NAME) {
+            say(info::NAME, export.name.as_bytes());
+        }
+        if wanted.contains(&info::DESCRIPTION) {
+            say(info::DESCRIPTION, export.description.as_bytes());
+        }
+        // Whether it was asked for or not: requests that do not keep to it are refused.
+        let sizes = [export.block, export.preferred_block(), PAYLOAD_MAX];
+        say(info::BLOCK_SIZE, &sizes.map(u32::to_be_bytes).concat());
+        answer(out, option, rep::ACK, &[]);
+        match option {
+            option::GO => Then::Transmit { allocation: self.wants_allocation(name) },
+            _ => Then::Haggle,
+        }
+    }
+
+    fn take_contexts(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Outbox) {
+        let sets = option == option::SET_META_CONTEXT;
+        if sets {
+            self.allocation = None;
+        }
+        if !self.structured {
+            return answer(out, option, rep::ERR_INVALID, b"structured replies come first");
+        }
+        let Some((name, queries)) = read_contexts(data) else {
+            return answer(out, option, rep::ERR_INVALID, b"the lengths in its data do not fit");
+        };
+        if !export.is_named(name) {
+            return answer(out, option, rep::ERR_UNKNOWN, b"there is no export of this name");
+        }
+        let context = allocation::NAME.as_bytes();
+        let is_wanted = match sets {
+            true => queries.contains(&context),
+            false => {
+                queries.is_empty() || queries.iter().any(|query| *query == b"base:" || *query == context)
+            }
+        };
+        if is_wanted {
+            // A list has no numbers.
+            let id = if sets { allocation::ID } else { 0 };
+            answer(out, option, rep::META_CONTEXT, &[&id.to_be_bytes()[..], context].concat());
+        }
+        if sets && is_wanted {
+            self.allocation = Some(name.to_owned());
+        }
+        answer(out, option, rep::ACK, &[]);
+    }
+
+    /// A context holds for the name that it was set for.
+    fn wants_allocation(&self, name: &[u8]) -> bool {
+        self.structured && self.allocation.as_deref() == Some(name)
+    }
+}
+
+fn with_length(bytes: &[u8]) -> Vec<u8> {
+    [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat()
+}
+
+/// The name and the kinds of information of INFO and GO.
+fn read_info(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
+    let (name, rest) = read_with_length(data)?;
+    let (count, rest) = rest.split_first_chunk::<2>()?;
+    let (kinds, beyond) = rest.as_chunks::<2>();
+    let fits = beyond.is_empty() && kinds.len() == usize::from(u16::from_be_bytes(*count));
+    fits.then(|| (name, kinds.iter().map(|kind| u16::from_be_bytes(*kind)).collect()))
+}
+
+/// The name and the queries of the options about metadata contexts.
+fn read_contexts(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+    let (name, rest) = read_with_length(data)?;
+    let (count, mut rest) = rest.split_first_chunk::<4>()?;
+    let mut queries = Vec::new();
+    for _ in 0..u32::from_be_bytes(*count) {
+        let (query, behind) = read_with_length(rest)?;
+        queries.push(query);
+        rest = behind;
+    }
+    rest.is_empty().then_some((name, queries))
+}
+
+/// Bytes that have their length in front of them, and what follows.
+fn read_with_length(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = data.split_first_chunk::<4>()?;
+    rest.split_at_checked(u32::from_be_bytes(*length) as usize)
+}

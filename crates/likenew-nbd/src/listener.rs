@@ -1,0 +1,224 @@
+//! Where clients come from: a Unix socket, or TCP. Everything on it is told to never block.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// What is listened to. A Unix socket is removed when this is dropped.
+#[derive(Debug)]
+pub enum Listener {
+    /// A socket at a path, for its owner alone.
+    Unix(UnixListener, PathBuf),
+    /// An address of this machine.
+    Tcp(TcpListener, SocketAddr),
+}
+
+/// Why nothing can be listened to there.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Somebody answers there.
+    #[error("{} is served already: end that server, or give another path", .0.display())]
+    Live(PathBuf),
+    /// What lies there is nobody's socket.
+    #[error("{} is there and is no socket, so it is left alone: give another path", .0.display())]
+    NoSocket(PathBuf),
+    /// The system's answer.
+    #[error("could not listen on {place}: {source}")]
+    System {
+        /// Where.
+        place: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl Listener {
+    /// A socket at `path`. The socket of a server that was killed is replaced: nobody answers there.
+    ///
+    /// # Errors
+    /// Somebody answers there, or it is no socket, or the system refuses.
+    pub fn unix(path: &Path) -> Result<Self, ListenError> {
+        let system = |source| ListenError::System { place: path.display().to_string(), source };
+        let bound = match UnixListener::bind(path) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                let kind = fs::symlink_metadata(path).map_err(system)?.file_type();
+                if !kind.is_socket() {
+                    return Err(ListenError::NoSocket(path.to_owned()));
+                }
+                match UnixStream::connect(path) {
+                    Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+                    Err(error) => return Err(system(error)),
+                    Ok(_) => return Err(ListenError::Live(path.to_owned())),
+                }
+                fs::remove_file(path).map_err(system)?;
+                UnixListener::bind(path)
+            }
+            bound => bound,
+        };
+        let listener = bound.map_err(system)?;
+        let ready = fs::set_permissions(path, fs::Permissions::from_mode(0o600));
+        ready.and_then(|()| listener.set_nonblocking(true)).map_err(system)?;
+        Ok(Self::Unix(listener, path.to_owned()))
+    }
+
+    /// A TCP address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn tcp(address: SocketAddr) -> Result<Self, ListenError> {
+        let system = |source| ListenError::System { place: address.to_string(), source };
+        let listener = TcpListener::bind(address).map_err(system)?;
+        listener.set_nonblocking(true).map_err(system)?;
+        let address = listener.local_addr().map_err(system)?;
+        Ok(Self::Tcp(listener, address))
+    }
+
+    /// A client that has come, and who it is; `None` when nobody has.
+    ///
+    /// # Errors
+    /// The system has no room for it.
+    pub fn accept(&self) -> io::Result<Option<(Stream, String)>> {
+        let accepted = match self {
+            Self::Unix(listener, _) => listener.accept().map(|(stream, _)| {
+                let of =
+                    |credentials: rustix::net::UCred| format!("process {}", credentials.pid.as_raw_nonzero());
+                let who =
+                    rustix::net::sockopt::socket_peercred(&stream).map_or_else(|_| "a process".into(), of);
+                (Stream::Unix(stream), who)
+            }),
+            Self::Tcp(listener, _) => {
+                listener.accept().map(|(stream, from)| (Stream::Tcp(stream), from.to_string()))
+            }
+        };
+        match accepted {
+            Ok((stream, who)) => {
+                stream.make_ready()?;
+                Ok(Some((stream, who)))
+            }
+            // Who has gone before being let in is nobody.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How clients name it, `export` being the export's name: an NBD URI.
+    pub fn uri(&self, export: &str) -> String {
+        let name = escaped(export.as_bytes());
+        match self {
+            Self::Unix(_, path) => {
+                use std::os::unix::ffi::OsStrExt as _;
+                format!("nbd+unix:///{name}?socket={}", escaped(path.as_os_str().as_bytes()))
+            }
+            Self::Tcp(_, address) => format!("nbd://{address}/{name}"),
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(listener, _) => listener.as_fd(),
+            Self::Tcp(listener, _) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix(_, path) = self {
+            // It is ours; that it can not be removed only leaves a socket on which nobody answers.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A client's connection.
+#[derive(Debug)]
+pub enum Stream {
+    /// On a Unix socket.
+    Unix(UnixStream),
+    /// On TCP.
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    fn make_ready(&self) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_nonblocking(true),
+            // Small answers would wait for others otherwise.
+            Self::Tcp(stream) => stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)),
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.read(buffer),
+            Self::Tcp(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.write(bytes),
+            Self::Tcp(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// As URIs spell bytes.
+fn escaped(bytes: &[u8]) -> String {
+    let one = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+            char::from(*byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    };
+    bytes.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_nobody_answers_on_is_replaced_and_all_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b.sock");
+        let live = Listener::unix(&path).unwrap();
+        assert!(matches!(Listener::unix(&path), Err(ListenError::Live(_))));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(live.uri("x").starts_with("nbd+unix:///x?socket=/") && live.uri("").ends_with("a%20b.sock"));
+        drop(live);
+        assert!(!path.exists());
+        // As a server that was killed leaves it.
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        drop(Listener::unix(&path).unwrap());
+        fs::write(&path, "mine").unwrap();
+        assert!(matches!(Listener::unix(&path), Err(ListenError::NoSocket(_))));
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+    }
+}

@@ -1,0 +1,58 @@
+//! What is worth a line for whoever runs the server; only so many, whatever clients do.
+
+use likenew_core::units::Nanos;
+
+/// Lines at once.
+const BURST: u32 = 20;
+/// One more is allowed after each of these.
+const EVERY: Nanos = Nanos::from_secs(1);
+
+/// Lines that were not fetched so far.
+pub(crate) struct Notes {
+    lines: Vec<String>,
+    left: u32,
+    since: Nanos,
+    left_out: u64,
+}
+
+impl Notes {
+    pub(crate) fn new(now: Nanos) -> Self {
+        Self { lines: Vec::new(), left: BURST, since: now, left_out: 0 }
+    }
+
+    /// Notes a line, or counts it as left out.
+    pub(crate) fn add(&mut self, now: Nanos, line: String) {
+        let earned = now.since(self.since).0 / EVERY.0;
+        self.since += Nanos(earned * EVERY.0);
+        self.left = BURST.min(self.left.saturating_add(u32::try_from(earned).unwrap_or(BURST)));
+        if self.left == 0 {
+            self.left_out += 1;
+            return;
+        }
+        self.left -= 1;
+        if self.left_out > 0 {
+            self.lines.push(format!("{} more lines like the last ones were left out", self.left_out));
+            self.left_out = 0;
+        }
+        self.lines.push(line);
+    }
+
+    /// Hands over the lines.
+    pub(crate) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_counted_and_not_kept() {
+        let mut notes = Notes::new(Nanos::ZERO);
+        (0..1000).for_each(|number| notes.add(Nanos(number), format!("{number}")));
+        assert_eq!(notes.take().len(), BURST as usize);
+        notes.add(Nanos::from_secs(3), "later".into());
+        assert_eq!(notes.take(), ["980 more lines like the last ones were left out", "later"]);
+    }
+}

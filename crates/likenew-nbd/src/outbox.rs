@@ -1,0 +1,84 @@
+//! What is on its way to a client and was not taken so far.
+
+use std::io::{self, ErrorKind, Write};
+
+/// Room that is kept for the next replies.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Bytes in order of departure. Integers go with the highest byte first.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Outbox {
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn put_u16(&mut self, value: u16) {
+        self.put(&value.to_be_bytes());
+    }
+
+    pub(crate) fn put_u32(&mut self, value: u32) {
+        self.put(&value.to_be_bytes());
+    }
+
+    pub(crate) fn put_u64(&mut self, value: u64) {
+        self.put(&value.to_be_bytes());
+    }
+
+    /// So many bytes more, to be filled in.
+    pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
+        let had = self.bytes.len();
+        self.bytes.resize(had + length, 0);
+        &mut self.bytes[had..]
+    }
+
+    /// Where the next byte will be, to come [back](Self::back) to.
+    pub(crate) fn mark(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes back what was put since the mark.
+    pub(crate) fn back(&mut self, mark: usize) {
+        self.bytes.truncate(mark);
+    }
+
+    /// How many were not taken.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() - self.start
+    }
+
+    /// Whether all of them were taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sends as much as is taken now.
+    ///
+    /// # Errors
+    /// The connection has failed.
+    pub(crate) fn send(&mut self, stream: &mut impl Write) -> io::Result<()> {
+        while !self.is_empty() {
+            match stream.write(&self.bytes[self.start..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => self.start += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if self.is_empty() {
+            self.bytes.clear();
+            self.bytes.shrink_to(KEPT_BYTES);
+            self.start = 0;
+        } else if self.start > KEPT_BYTES {
+            // A client that never takes all of it must not make it grow.
+            self.bytes.drain(..self.start);
+            self.start = 0;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! What a client asks for once it has chosen the export: read from its bytes, and checked before anything is done.
+
+use crate::errno::Errno;
+use crate::export::Export;
+use crate::limits::PAYLOAD_MAX;
+use crate::protocol::{REQUEST_MAGIC, command, flag};
+
+/// A request as it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) flags: u16,
+    pub(crate) kind: u16,
+    pub(crate) cookie: u64,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Read, in one chunk where that is said.
+    Read {
+        in_one: bool,
+    },
+    Write,
+    Disconnect,
+    Flush,
+    Trim,
+    /// Write zeros; `keeps` means that the range has to stay allocated.
+    Zero {
+        keeps: bool,
+        only_fast: bool,
+    },
+    Cache,
+    /// Which parts are allocated; one extent where that is said.
+    Status {
+        one: bool,
+    },
+}
+
+/// A request that is in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) cookie: u64,
+    pub(crate) command: Command,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+    /// Answered only once it is durable (FUA).
+    pub(crate) durable: bool,
+    /// The bytes of a write.
+    pub(crate) payload: Vec<u8>,
+}
+
+impl Ask {
+    /// Bytes that are held for it until it is answered and the answer was taken.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        match self.command {
+            Command::Read { .. } | Command::Write => u64::from(self.length),
+            _ => 0,
+        }
+    }
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) errno: Errno,
+    pub(crate) why: &'static str,
+}
+
+/// What the client has agreed on that requests depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    /// Structured replies.
+    pub(crate) structured: bool,
+    /// The metadata context `base:allocation`.
+    pub(crate) allocation: bool,
+}
+
+const fn refuse(errno: Errno, why: &'static str) -> Refusal {
+    Refusal { errno, why }
+}
+
+impl Header {
+    /// Bytes of a request without its payload.
+    pub(crate) const BYTES: usize = 28;
+
+    /// Reads a request; `None` if it does not begin as one.
+    pub(crate) fn read(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let (magic, rest) = bytes.split_first_chunk::<4>()?;
+        let (flags, rest) = rest.split_first_chunk::<2>()?;
+        let (kind, rest) = rest.split_first_chunk::<2>()?;
+        let (cookie, rest) = rest.split_first_chunk::<8>()?;
+        let (offset, rest) = rest.split_first_chunk::<8>()?;
+        let (length, _) = rest.split_first_chunk::<4>()?;
+        (u32::from_be_bytes(*magic) == REQUEST_MAGIC).then(|| Self {
+            flags: u16::from_be_bytes(*flags),
+            kind: u16::from_be_bytes(*kind),
+            cookie: u64::from_be_bytes(*cookie),
+            offset: u64::from_be_bytes(*offset),
+            length: u32::from_be_bytes(*length),
+        })
+    }
+
+    /// Bytes that follow it.
+    pub(crate) fn payload_bytes(&self) -> u32 {
+        if self.kind == command::WRITE { self.length } else { 0 }
+    }
+
+    /// What it asks for, if it may ask for that.
+    ///
+    /// # Errors
+    /// It may not, or makes no sense.
+    pub(crate) fn command(&self, export: &Export, agreed: Agreed) -> Result<Command, Refusal> {
+        let (command, flags) = self.named(agreed)?;
+        if matches!(command, Command::Disconnect) {
+            return Ok(command);
+        }
+        if self.flags & !(flags | flag::FUA) != 0 {
+            return Err(refuse(Errno::Invalid, "flags that this command does not have"));
+        }
+        let writes = matches!(command, Command::Write | Command::Trim | Command::Zero { .. });
+        if writes && export.read_only {
+            return Err(refuse(Errno::Perm, "a write to an export that may only be read"));
+        }
+        match command {
+            Command::Flush if (self.offset, self.length) != (0, 0) => {
+                return Err(refuse(Errno::Invalid, "a flush of a range"));
+            }
+            Command::Trim if !export.trims => {
+                return Err(refuse(Errno::Invalid, "a TRIM to a drive that takes none"));
+            }
+            Command::Status { .. } if !agreed.allocation => {
+                return Err(refuse(Errno::Invalid, "a question about blocks without a metadata context"));
+            }
+            Command::Status { .. } if self.length == 0 => {
+                return Err(refuse(Errno::Invalid, "a question about no blocks"));
+            }
+            _ => {}
+        }
+        self.check_range(command, export)?;
+        Ok(command)
+    }
+
+    /// The command by its number, with the flags that it may have beside FUA.
+    fn named(&self, agreed: Agreed) -> Result<(Command, u16), Refusal> {
+        let has = |flag: u16| self.flags & flag != 0;
+        let in_one = if agreed.structured { flag::DF } else { 0 };
+        Ok(match self.kind {
+            command::READ => (Command::Read { in_one: has(flag::DF) }, in_one),
+            command::WRITE => (Command::Write, 0),
+            command::DISC => (Command::Disconnect, 0),
+            command::FLUSH => (Command::Flush, 0),
+            command::TRIM => (Command::Trim, 0),
+            command::CACHE => (Command::Cache, 0),
+            command::WRITE_ZEROES => {
+                let command = Command::Zero { keeps: has(flag::NO_HOLE), only_fast: has(flag::FAST_ZERO) };
+                (command, flag::NO_HOLE | flag::FAST_ZERO)
+            }
+            command::BLOCK_STATUS => (Command::Status { one: has(flag::REQ_ONE) }, flag::REQ_ONE),
+            _ => return Err(refuse(Errno::Invalid, "an unknown command")),
+        })
+    }
+
+    fn check_range(&self, command: Command, export: &Export) -> Result<(), Refusal> {
+        let (block, length) = (u64::from(export.block), u64::from(self.length));
+        if !self.offset.is_multiple_of(block) || !length.is_multiple_of(block) {
+            return Err(refuse(Errno::Invalid, "a range that is not made of whole blocks"));
+        }
+        let fits = self.offset.checked_add(length).is_some_and(|end| end <= export.capacity);
+        if !fits {
+            let errno = match command {
+                Command::Write | Command::Zero { .. } => Errno::NoSpace,
+                _ => Errno::Invalid,
+            };
+            return Err(refuse(errno, "a range beyond the end"));
+        }
+        if self.length > PAYLOAD_MAX {
+            match command {
+                Command::Read { in_one: true } => {
+                    return Err(refuse(Errno::Overflow, "a read in one chunk of more than 32 MiB"));
+                }
+                Command::Read { .. } | Command::Write => {
+                    return Err(refuse(Errno::Invalid, "a payload of more than 32 MiB"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

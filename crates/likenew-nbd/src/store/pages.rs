@@ -1,0 +1,179 @@
+//! A store in memory that keeps pages in which anything but zeros was written.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+
+use super::{Store, Stretch, is_zero};
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+
+type Page = Box<[u8; PAGE]>;
+
+/// Pages by number.
+pub struct Pages {
+    pages: BTreeMap<u64, Page>,
+    pages_max: u64,
+}
+
+impl Pages {
+    /// Nothing so far, and at most so many bytes.
+    pub fn new(bytes_max: u64) -> Self {
+        Self { pages: BTreeMap::new(), pages_max: bytes_max / PAGE as u64 }
+    }
+
+    fn put(&mut self, number: u64, at: usize, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() == PAGE && is_zero(bytes) {
+            self.pages.remove(&number);
+            return Ok(());
+        }
+        if let Some(page) = self.pages.get_mut(&number) {
+            page[at..at + bytes.len()].copy_from_slice(bytes);
+            if is_zero(&page[..]) {
+                self.pages.remove(&number);
+            }
+        } else if !is_zero(bytes) {
+            if self.pages.len() as u64 >= self.pages_max {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let mut page = Box::new([0; PAGE]);
+            page[at..at + bytes.len()].copy_from_slice(bytes);
+            self.pages.insert(number, page);
+        }
+        Ok(())
+    }
+}
+
+/// The pages that a range touches: number, where in the page, and where in the range.
+fn parts(offset: u64, length: u64) -> impl Iterator<Item = (u64, Range<usize>, u64)> {
+    let (page, end) = (PAGE as u64, offset + length);
+    let first = offset / page;
+    (first..end.div_ceil(page)).map(move |number| {
+        let start = offset.max(number * page);
+        let within = (start % page) as usize;
+        let length = (end.min((number + 1) * page) - start) as usize;
+        (number, within..within + length, start - offset)
+    })
+}
+
+impl Store for Pages {
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        for (number, within, at) in parts(offset, buffer.len() as u64) {
+            let part = &mut buffer[at as usize..at as usize + within.len()];
+            match self.pages.get(&number) {
+                Some(page) => part.copy_from_slice(&page[within]),
+                None => part.fill(0),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        for (number, within, at) in parts(offset, bytes.len() as u64) {
+            self.put(number, within.start, &bytes[at as usize..at as usize + within.len()])?;
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self, range: Range<u64>) -> io::Result<()> {
+        const ZEROS: [u8; PAGE] = [0; PAGE];
+        let page = PAGE as u64;
+        let whole = range.start.div_ceil(page)..range.end / page;
+        let held: Vec<u64> = if whole.is_empty() {
+            Vec::new()
+        } else {
+            self.pages.range(whole.clone()).map(|(number, _)| *number).collect()
+        };
+        held.iter().for_each(|number| drop(self.pages.remove(number)));
+        // Pages that are touched in part are at both ends alone.
+        let ends = [range.start / page, range.end / page];
+        let count = if ends[0] == ends[1] { 1 } else { 2 };
+        for number in ends.into_iter().take(count).filter(|number| !whole.contains(number)) {
+            let (start, end) = (range.start.max(number * page), range.end.min((number + 1) * page));
+            if start < end {
+                self.put(number, (start % page) as usize, &ZEROS[..(end - start) as usize])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stretch(&mut self, range: Range<u64>) -> io::Result<Stretch> {
+        let page = PAGE as u64;
+        let first = range.start / page;
+        let numbers = first..range.end.div_ceil(page);
+        let mut held = self.pages.range(numbers).map(|(number, _)| *number);
+        let end = match held.next() {
+            None => return Ok(Stretch { end: range.end, is_held: false }),
+            Some(number) if number > first => return Ok(Stretch { end: number * page, is_held: false }),
+            Some(_) => {
+                let mut end = first + 1;
+                while held.next() == Some(end) {
+                    end += 1;
+                }
+                end * page
+            }
+        };
+        Ok(Stretch { end: end.min(range.end), is_held: true })
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.pages.len() as u64 * PAGE as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SPAN: u64 = 10 * PAGE as u64;
+
+    proptest! {
+        #[test]
+        fn it_holds_what_a_plain_array_holds_and_no_page_of_zeros(
+            steps in prop::collection::vec((0u64..SPAN, 0u64..3 * PAGE as u64, 0u8..4), 0..60),
+        ) {
+            let mut pages = Pages::new(u64::MAX);
+            let mut array = vec![0u8; SPAN as usize];
+            for (start, length, what) in steps {
+                let range = start..(start + length).min(SPAN);
+                let bytes = vec![what; (range.end - range.start) as usize];
+                if what == 3 {
+                    pages.clear(range.clone()).unwrap();
+                    array[range.start as usize..range.end as usize].fill(0);
+                } else {
+                    pages.write(range.start, &bytes).unwrap();
+                    array[range.start as usize..range.end as usize].copy_from_slice(&bytes);
+                }
+                let mut read = vec![9; SPAN as usize];
+                pages.read(0, &mut read).unwrap();
+                prop_assert!(read == array);
+                let used = array.chunks(PAGE).filter(|page| !is_zero(page)).count();
+                prop_assert_eq!(pages.held_bytes(), (used * PAGE) as u64);
+                let (mut at, mut held) = (0, 0);
+                while at < SPAN {
+                    let stretch = pages.stretch(at..SPAN).unwrap();
+                    prop_assert!(stretch.end > at && stretch.end <= SPAN);
+                    held += if stretch.is_held { stretch.end - at } else { 0 };
+                    prop_assert!(stretch.is_held || is_zero(&array[at as usize..stretch.end as usize]));
+                    at = stretch.end;
+                }
+                prop_assert_eq!(held, pages.held_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn it_takes_as_much_as_it_may_and_zeros_beyond() {
+        let mut pages = Pages::new(2 * PAGE as u64);
+        pages.write(0, &[1; 2 * PAGE]).unwrap();
+        let error = pages.write(5 * PAGE as u64, &[1]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        pages.write(5 * PAGE as u64, &[0; 3 * PAGE]).unwrap();
+        pages.write(PAGE as u64, &[2; 10]).unwrap();
+        pages.clear(0..PAGE as u64).unwrap();
+        pages.write(5 * PAGE as u64, &[1]).unwrap();
+        assert_eq!(pages.held_bytes(), 2 * PAGE as u64);
+    }
+}
