@@ -18,7 +18,7 @@ use crate::prompt;
 /// What was meant by TARGET.
 pub(crate) enum Aim {
     /// `sim:…`
-    Simulated(Spec),
+    Simulated(Box<Spec>),
     /// `nop:`, a drive that does nothing.
     Nop,
     /// Anything else is a path.
@@ -40,7 +40,7 @@ impl Aim {
         }
         if target.starts_with("sim:") {
             return Spec::parse(target)
-                .map(Self::Simulated)
+                .map(|spec| Self::Simulated(Box::new(spec)))
                 .map_err(|error| Failure::Usage(error.to_string()));
         }
         // A report that says "." would mean nothing tomorrow.

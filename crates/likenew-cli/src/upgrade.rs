@@ -98,7 +98,7 @@ fn on_mix(
 /// A simulated drive in its state.
 fn as_is(aim: &Aim) -> Option<Spec> {
     match aim {
-        Aim::Simulated(spec) => Some(spec.clone()),
+        Aim::Simulated(spec) => Some((**spec).clone()),
         Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) => None,
     }
 }

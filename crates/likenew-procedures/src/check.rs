@@ -132,7 +132,7 @@ impl Procedure for Check {
             (Look::OldFiles, Seen::Unknown(why)) => Some(Err(why.as_str())),
             _ => None,
         });
-        let not_written = self.options.obstacle(&evidence.geometry);
+        let not_written = self.options.obstacle(evidence);
         let verdicts = told::verdicts(
             &case,
             &diagnosis,

@@ -19,6 +19,9 @@ pub(crate) struct Options {
     /// Only cases of this cause, such as "no_trim", or "healthy"
     #[arg(long)]
     cause: Option<String>,
+    /// Only drives whose names begin so, such as "tiny-flash"
+    #[arg(long, value_name = "NAME")]
+    drive: Option<String>,
     /// Only causes alone
     #[arg(long)]
     alone: bool,
@@ -47,6 +50,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         all.retain(|case| {
             case.truth.iter().any(|name| name == cause) || (cause == "healthy" && case.expected.is_empty())
         });
+    }
+    if let Some(name) = &options.drive {
+        all.retain(|case| case.target.trim_start_matches("sim:").starts_with(name.as_str()));
     }
     let answers = run_all(&all, options.threads)?;
     print!("{}", matrix::report(&all, &answers));

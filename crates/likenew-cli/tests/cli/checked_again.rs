@@ -33,8 +33,8 @@ fn a_real_drive_is_held_against_its_first_check_which_nobody_has_to_name() {
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]).json();
     assert_eq!(judged["verdicts"], again["verdicts"]);
 
-    let alone = check(&sandbox, &["--against", "none", "--no-archive"]).json();
-    assert!(!references(&alone).contains(&"first_run"));
+    let plan = |more: &[&str]| sandbox.run(&[&["check", ".", "--plan"], more].concat()).code(0).stdout();
+    assert!(plan(&[]).contains("first_run") && !plan(&["--against", "none"]).contains("first_run"));
     let wrong = check(&sandbox, &["--against", "nowhere"]);
     assert!(wrong.code(2).stderr().contains("nowhere"), "{}", wrong.stderr());
 }

@@ -7,6 +7,9 @@ use super::{arm, percent, times};
 /// Older than this, retries begin on the worst drives (Samsung 840 EVO: six to eight weeks, PC Perspective 2015).
 const MONTH_S: u64 = 30 * 24 * 3600;
 
+/// Nothing that is younger has ever been reported.
+const WEEK_S: u64 = 7 * 24 * 3600;
+
 /// Old data is read with retries.
 pub(super) struct OldData;
 
@@ -75,6 +78,12 @@ impl Cause for OldData {
                 }
             },
             "look at the age of the files: likenew facts",
+        );
+        scales.fact(
+            age_s.map(|age| age < WEEK_S).filter(|is_young| *is_young),
+            (-4.0, 0.0),
+            |_| "nearly all of it was written within a week".into(),
+            "",
         );
         arm(&mut scales, case, (-6.0, 0.5));
         let shown = case.virtual_by().map(|_| true);

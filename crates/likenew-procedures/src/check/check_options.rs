@@ -1,6 +1,7 @@
 //! The settings of a check, and which of them make sense.
 
-use likenew_core::target::Geometry;
+use likenew_core::drive::Kind;
+use likenew_core::procedure::Evidence;
 use likenew_core::units::{amount, size_text};
 use likenew_diagnosis::{Figure, Origin, Reference, Shape};
 use serde::{Deserialize, Serialize};
@@ -159,10 +160,19 @@ impl CheckOptions {
         area - area % Self::AREA_STEP
     }
 
+    /// The same on the drive that was opened: own files in a folder were made for it.
+    pub(super) fn area_of(&self, evidence: &Evidence) -> u64 {
+        let capacity = evidence.geometry.capacity;
+        match evidence.identity.kind {
+            Kind::Folder => capacity - capacity % Self::AREA_STEP,
+            _ => self.area(capacity),
+        }
+    }
+
     /// Whether such an area shows anything; else why not.
-    pub(super) fn obstacle(&self, geometry: &Geometry) -> Option<String> {
-        let area = self.area(geometry.capacity);
-        if !geometry.writable {
+    pub(super) fn obstacle(&self, evidence: &Evidence) -> Option<String> {
+        let area = self.area_of(evidence);
+        if !evidence.geometry.writable {
             Some("it is opened for reading only: a folder on it can be written to".to_owned())
         } else if area < Self::AREA_LEAST {
             let (area, least) = (amount(area), amount(Self::AREA_LEAST));

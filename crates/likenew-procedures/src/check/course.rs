@@ -78,8 +78,8 @@ pub(super) struct Course<'a> {
 impl<'a> Course<'a> {
     pub(super) fn new(options: &'a CheckOptions, evidence: &'a Evidence) -> Self {
         let geometry = &evidence.geometry;
-        let area = options.obstacle(geometry).is_none().then(|| {
-            let length = options.area(geometry.capacity);
+        let area = options.obstacle(evidence).is_none().then(|| {
+            let length = options.area_of(evidence);
             // What lies at the end of a drive is written last, so that it is free more often than not.
             let end = geometry.capacity - geometry.capacity % CheckOptions::AREA_STEP;
             if evidence.identity.kind == Kind::Folder { 0..length.min(end) } else { end - length..end }

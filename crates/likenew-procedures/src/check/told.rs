@@ -13,6 +13,8 @@ use crate::rows::row;
 /// Ways to decide that are named, and clues.
 const MISSING_MAX: usize = 2;
 const CLUES_MAX: usize = 4;
+/// Clues that say less, in bits, stand in the table alone.
+const CLUE_LEAST: f64 = 1.5;
 const DAY_S: u64 = 86_400;
 /// What tells how fast it should be.
 const ADVERTISED: &str = "give --advertised read=550MB/s,write=520MB/s";
@@ -159,6 +161,7 @@ fn cause(case: &Case<'_>, found: &Found) -> Verdict {
     verdict = found
         .because
         .iter()
+        .filter(|clue| clue.bits >= CLUE_LEAST)
         .take(CLUES_MAX)
         .fold(verdict, |verdict, clue| verdict.because(clue.sentence.clone()));
     verdict =

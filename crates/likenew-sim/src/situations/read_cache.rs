@@ -42,7 +42,8 @@ impl ReadCache {
 
     fn has(&mut self, touched: Range<u64>) -> bool {
         // All of them are used, whether or not one is missing.
-        touched.fold(true, |all, line| self.lines.get(&line).is_some() && all)
+        let missing = touched.filter(|line| self.lines.get(line).is_none());
+        missing.count() == 0
     }
 
     fn keep(&mut self, io: &Io) {
