@@ -448,6 +448,7 @@ mod tests {
             samples: 0,
             window: None,
             access: Access::Direct,
+            old_files: false,
             cold: false,
             flush: false,
             recorded: None,
