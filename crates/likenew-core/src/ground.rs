@@ -1,0 +1,55 @@
+//! What can be rewritten where it is: a block device, a file, a simulated drive, as bytes at offsets.
+//!
+//! A [`Target`](crate::target::Target) is measured; a ground is looked after. It knows no time and no depth, and its errors are
+//! the system's.
+
+use std::io;
+
+/// Bytes that are read and written in whole blocks, with a volatile cache that can be flushed.
+pub trait Ground {
+    /// All its bytes: a multiple of [`Ground::block`].
+    fn bytes(&self) -> u64;
+
+    /// Offsets and lengths are multiples of this: a power of two, 512 at least.
+    fn block(&self) -> u32;
+
+    /// Reads all of `into` from there on. Buffers at multiples of 4096 bytes may be spared a copy.
+    ///
+    /// # Errors
+    /// The system's; what `into` holds is then anything.
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()>;
+
+    /// Writes all of `bytes` there. It is durable after the next [`Ground::flush`] that succeeds.
+    ///
+    /// # Errors
+    /// The system's; any of the blocks may then have been written.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Returns when everything written is where no loss of power takes it away.
+    ///
+    /// # Errors
+    /// The system's; nothing that was written since the last flush may then be relied upon.
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+impl<G: Ground + ?Sized> Ground for &mut G {
+    fn bytes(&self) -> u64 {
+        (**self).bytes()
+    }
+
+    fn block(&self) -> u32 {
+        (**self).block()
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        (**self).read_at(offset, into)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        (**self).write_at(offset, bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (**self).flush()
+    }
+}

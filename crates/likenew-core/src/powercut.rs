@@ -1,0 +1,339 @@
+//! A block device in memory whose power can be cut, or whose user can be killed, between and within any two calls.
+//!
+//! It is what everything that must not lose a byte is tried on. Like a drive with a volatile write cache it promises nothing of
+//! what was not flushed: when the power comes back, each write since then is there, is lost, or is there in part, in any order,
+//! and some of the sectors that were being written hold garbage or can not be read. Several devices may hang on one [`Power`].
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rand::seq::SliceRandom as _;
+use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::ground::Ground;
+
+/// The switch that devices hang on: it counts their calls, and goes off when it is told to.
+#[derive(Clone, Debug, Default)]
+pub struct Power(Arc<Mutex<Switch>>);
+
+#[derive(Debug, Default)]
+struct Switch {
+    is_off: bool,
+    calls: u64,
+    calls_left: Option<u64>,
+}
+
+/// What a call meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Current {
+    On,
+    /// The power goes while the call is under way.
+    Going,
+    Off,
+}
+
+impl Power {
+    /// The power goes during the call after so many more, of all devices together.
+    pub fn cut_after(&self, calls: u64) {
+        self.switch().calls_left = Some(calls);
+    }
+
+    /// It stays on from here on.
+    pub fn on(&self) {
+        *self.switch() = Switch { calls: self.calls(), ..Switch::default() };
+    }
+
+    /// Whether it has gone.
+    pub fn is_off(&self) -> bool {
+        self.switch().is_off
+    }
+
+    /// Calls that were made with the power on.
+    pub fn calls(&self) -> u64 {
+        self.switch().calls
+    }
+
+    fn call(&self) -> Current {
+        let mut switch = self.switch();
+        if switch.is_off {
+            return Current::Off;
+        }
+        switch.calls += 1;
+        if switch.calls_left == Some(0) {
+            switch.is_off = true;
+            return Current::Going;
+        }
+        switch.calls_left = switch.calls_left.map(|left| left - 1);
+        Current::On
+    }
+
+    fn switch(&self) -> MutexGuard<'_, Switch> {
+        self.0.lock().expect("nothing panics while it holds the switch")
+    }
+}
+
+/// What happened when the calls ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The program was killed: what it had written stays, flushed or not.
+    Killed,
+    /// The machine lost its power.
+    PowerLost,
+}
+
+/// A device of whole sectors with a volatile write cache.
+#[derive(Clone, Debug)]
+pub struct Volatile {
+    power: Power,
+    sector: usize,
+    /// What is read while the power is on.
+    seen: Sectors,
+    /// What the medium holds without its cache.
+    medium: Sectors,
+    /// Writes since the last flush, the oldest first.
+    cache: Vec<(usize, Vec<u8>)>,
+    random: Xoshiro256PlusPlus,
+}
+
+#[derive(Clone, Debug)]
+struct Sectors {
+    bytes: Vec<u8>,
+    /// Numbers of those that can not be read.
+    unreadable: BTreeSet<usize>,
+}
+
+/// At most so many places in the cache are torn by one loss of power.
+const TORN_MAX: usize = 4;
+/// A torn page of flash takes so much with it.
+const PAGE_BYTES: usize = 16 << 10;
+
+impl Volatile {
+    /// A device that holds `content`, in sectors of `sector` bytes.
+    ///
+    /// # Panics
+    /// When these are no whole sectors.
+    pub fn new(content: Vec<u8>, sector: u32, seed: u64, power: &Power) -> Self {
+        let sector = sector as usize;
+        assert!(sector.is_power_of_two() && content.len().is_multiple_of(sector), "whole sectors");
+        let seen = Sectors { bytes: content, unreadable: BTreeSet::new() };
+        Self {
+            power: power.clone(),
+            sector,
+            medium: seen.clone(),
+            seen,
+            cache: Vec::new(),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    /// What it holds now, for whom knows no power.
+    pub fn content(&self) -> &[u8] {
+        &self.seen.bytes
+    }
+
+    /// Whether it can not be read somewhere in these bytes.
+    pub fn is_unreadable(&self, offset: usize, length: usize) -> bool {
+        let sectors = offset / self.sector..(offset + length).div_ceil(self.sector);
+        self.seen.unreadable.range(sectors).next().is_some()
+    }
+
+    /// Makes one of its sectors unreadable until it is written.
+    pub fn spoil(&mut self, sector: usize) {
+        self.seen.unreadable.insert(sector);
+        self.medium.unreadable.insert(sector);
+    }
+
+    /// Somebody else writes there, and flushes.
+    pub fn scribble(&mut self, offset: usize, bytes: &[u8]) {
+        for sectors in [&mut self.seen, &mut self.medium] {
+            sectors.write(self.sector, offset, bytes);
+        }
+    }
+
+    /// What the end of all calls leaves behind. Call it before the power is on again.
+    pub fn come_back(&mut self, end: End) {
+        if end == End::Killed {
+            return;
+        }
+        let mut writes = std::mem::take(&mut self.cache);
+        writes.shuffle(&mut self.random);
+        for (offset, bytes) in &writes {
+            let sectors = bytes.len() / self.sector;
+            let (fate, until) = (self.random.random_range(0..4), self.random.random_range(0..=sectors));
+            for (index, part) in bytes.chunks(self.sector).enumerate() {
+                let is_kept = match fate {
+                    0 => false,
+                    1 => true,
+                    2 => index < until,
+                    _ => self.random.random(),
+                };
+                if is_kept {
+                    self.medium.write(self.sector, offset + index * self.sector, part);
+                }
+            }
+        }
+        if !writes.is_empty() {
+            for _ in 0..self.random.random_range(0..=TORN_MAX) {
+                self.tear(&writes);
+            }
+        }
+        self.seen = self.medium.clone();
+    }
+
+    /// One of the sectors that were being written becomes garbage or can not be read, or as many neighbours as share a page of flash.
+    fn tear(&mut self, writes: &[(usize, Vec<u8>)]) {
+        let (offset, bytes) = &writes[self.random.random_range(0..writes.len())];
+        let sectors = bytes.len() / self.sector;
+        let first = self.random.random_range(0..sectors);
+        let is_page = self.random.random_range(0..8) == 0;
+        let count = if is_page { (PAGE_BYTES / self.sector).min(sectors - first) } else { 1 };
+        for number in (offset / self.sector + first..).take(count) {
+            let start = number * self.sector;
+            let held = &mut self.medium.bytes[start..start + self.sector];
+            // Some drives mix the old and the new, some give back noise.
+            let from = if self.random.random() { 0 } else { self.random.random_range(0..self.sector) };
+            self.random.fill_bytes(&mut held[from..]);
+            if self.random.random() {
+                self.medium.unreadable.insert(number);
+            } else {
+                self.medium.unreadable.remove(&number);
+            }
+        }
+    }
+}
+
+impl Sectors {
+    fn write(&mut self, sector: usize, offset: usize, bytes: &[u8]) {
+        self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
+        for number in offset / sector..(offset + bytes.len()).div_ceil(sector) {
+            self.unreadable.remove(&number);
+        }
+    }
+}
+
+fn no_power() -> io::Error {
+    io::Error::other("there is no power")
+}
+
+impl Ground for Volatile {
+    fn bytes(&self) -> u64 {
+        self.seen.bytes.len() as u64
+    }
+
+    fn block(&self) -> u32 {
+        self.sector as u32
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let offset = offset as usize;
+        if self.power.call() != Current::On {
+            return Err(no_power());
+        }
+        if self.is_unreadable(offset, into.len()) {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        into.copy_from_slice(&self.seen.bytes[offset..offset + into.len()]);
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let offset = offset as usize;
+        let whole = offset.is_multiple_of(self.sector) && bytes.len().is_multiple_of(self.sector);
+        assert!(whole, "{} bytes at {offset} are no whole sectors of {}", bytes.len(), self.sector);
+        let (bytes, ended) = match self.power.call() {
+            Current::Off => return Err(no_power()),
+            Current::On => (bytes, Ok(())),
+            // Whoever is killed within a call has written a part of it.
+            Current::Going => {
+                let sectors = self.random.random_range(0..=bytes.len() / self.sector);
+                (&bytes[..sectors * self.sector], Err(no_power()))
+            }
+        };
+        if !bytes.is_empty() {
+            self.seen.write(self.sector, offset, bytes);
+            self.cache.push((offset, bytes.to_vec()));
+        }
+        ended
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.power.call() != Current::On {
+            return Err(no_power());
+        }
+        for (offset, bytes) in self.cache.drain(..) {
+            self.medium.write(self.sector, offset, &bytes);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(power: &Power, seed: u64) -> Volatile {
+        Volatile::new(vec![1; 64 * 512], 512, seed, power)
+    }
+
+    #[test]
+    fn what_was_flushed_stays_and_what_was_not_may_be_anything() {
+        let (mut lost, mut kept, mut torn, mut unreadable) = (0, 0, 0, 0);
+        for seed in 0..200 {
+            let power = Power::default();
+            let mut device = device(&power, seed);
+            device.write_at(0, &[2; 8 * 512]).unwrap();
+            device.flush().unwrap();
+            device.write_at(8 * 512, &[3; 8 * 512]).unwrap();
+            power.cut_after(0);
+            device.flush().unwrap_err();
+            assert!(power.is_off());
+            device.come_back(End::PowerLost);
+            power.on();
+            assert!(device.content()[..8 * 512].iter().all(|byte| *byte == 2));
+            assert!(device.content()[16 * 512..].iter().all(|byte| *byte == 1));
+            for sector in 8..16 {
+                let bytes = &device.content()[sector * 512..][..512];
+                match bytes.iter().all(|byte| *byte == bytes[0]).then_some(bytes[0]) {
+                    _ if device.is_unreadable(sector * 512, 512) => unreadable += 1,
+                    Some(1) => lost += 1,
+                    Some(3) => kept += 1,
+                    _ => torn += 1,
+                }
+            }
+        }
+        assert!(
+            [lost, kept, torn, unreadable].iter().all(|count| *count > 50),
+            "{lost} {kept} {torn} {unreadable}"
+        );
+    }
+
+    #[test]
+    fn a_killed_programs_writes_stay_until_the_power_goes() {
+        let power = Power::default();
+        let mut device = device(&power, 1);
+        device.write_at(0, &[2; 512]).unwrap();
+        power.cut_after(0);
+        assert!(device.read_at(0, &mut [0; 512]).is_err() && device.write_at(0, &[9; 512]).is_err());
+        device.come_back(End::Killed);
+        power.on();
+        let mut read = [0; 512];
+        device.read_at(0, &mut read).unwrap();
+        assert_eq!(read, [2; 512]);
+        assert_eq!(power.calls(), 3);
+    }
+
+    #[test]
+    fn an_unreadable_sector_is_mended_by_a_write() {
+        let power = Power::default();
+        let mut device = device(&power, 1);
+        device.spoil(3);
+        assert_eq!(device.read_at(1024, &mut [0; 1024]).unwrap_err().raw_os_error(), Some(5));
+        device.read_at(0, &mut [0; 1536]).unwrap();
+        device.write_at(1536, &[7; 512]).unwrap();
+        device.read_at(1024, &mut [0; 1024]).unwrap();
+        device.scribble(0, &[5; 10]);
+        assert_eq!(device.content()[..11], [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 1]);
+    }
+}

@@ -1,0 +1,181 @@
+//! Why a refresh was refused, or has stopped.
+
+use std::io;
+
+use likenew_core::units::amount;
+
+/// Every reason, as a sentence that says what to do.
+///
+/// All but the last six come before anything was written to the ground.
+#[derive(Debug, thiserror::Error)]
+pub enum RefreshError {
+    /// Ranges, chunk or ground are such that nothing can be done with them.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// The paper for a new journal holds something.
+    #[error(
+        "there is something in the place for the journal already: if it is the journal of a refresh that was cut off, go on with that; nothing was changed"
+    )]
+    NotEmpty,
+    /// It is no journal, or the beginning of one.
+    #[error(
+        "this is no whole journal of a refresh ({0}). If the refresh was cut off while it began, nothing had been written: remove the journal and begin anew. If it was under way, keep the journal: the saved chunks can be taken out of it"
+    )]
+    NoJournal(String),
+    /// Another version of this program wrote it.
+    #[error(
+        "the journal is of another version of this program ({0}): go on with the program that wrote it; nothing was changed"
+    )]
+    OtherVersion(String),
+    /// It is a journal, and what it says can not be true.
+    #[error(
+        "the journal is damaged ({0}), so nothing was written. Keep it: the saved chunks can be taken out of it and be compared with what lies there"
+    )]
+    Damaged(String),
+    /// It belongs to something else.
+    #[error(
+        "the journal is of \"{journal}\", and this is \"{ground}\"; give the one that it belongs to. Nothing was changed"
+    )]
+    OtherGround {
+        /// What the journal was begun for.
+        journal: String,
+        /// What was given.
+        ground: String,
+    },
+    /// Somebody has written to the ground since, and nothing of ours is missing.
+    #[error(
+        "somebody has written there since the refresh was cut off (it was mounted, perhaps). Nothing is lost: all chunks that were being written are as they were. Remove the journal and begin anew; nothing was changed"
+    )]
+    ChangedButWhole,
+    /// Somebody has written to the ground since, and chunks in flight differ from what was saved.
+    #[error(
+        "somebody has written there since the refresh was cut off (it was mounted, perhaps), and {sectors} blocks differ from what was saved of the chunk at byte {offset}. Which of both is right only its owner can tell, so nothing was written: take the saved chunks out of the journal, check the file system (fsck), and compare"
+    )]
+    Changed {
+        /// Where the first differing chunk begins.
+        offset: u64,
+        /// How many blocks differ.
+        sectors: u64,
+    },
+    /// More differs than a cut explains.
+    #[error(
+        "{sectors} blocks of the chunk at byte {offset} differ from what was saved, more than half of it: a loss of power seldom does that, so nothing was written. If nobody has written there since, say so and it is restored; otherwise take the saved chunks out of the journal and compare"
+    )]
+    TooMuch {
+        /// Where the chunk begins.
+        offset: u64,
+        /// How many blocks differ.
+        sectors: u64,
+    },
+    /// It was finished.
+    #[error("this refresh was finished: remove its journal")]
+    Finished,
+    /// The journal's paper failed.
+    #[error(
+        "could not {doing} the journal: {source}. Free some space there, or see what ails that drive, and go on; all that was written to the drive is what was there before"
+    )]
+    Paper {
+        /// What was being done.
+        doing: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A place can not be read.
+    #[error(
+        "could not read {} at byte {offset}: {source}. Nothing was written there, and nothing further is: copy what you need to another drive first",
+        amount(*length)
+    )]
+    Read {
+        /// Where.
+        offset: u64,
+        /// Bytes that were to be read.
+        length: u64,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A place can not be written. The journal keeps what was there.
+    #[error(
+        "could not write {} at byte {offset}: {source}. The journal keeps what was there: keep it, and go on when the drive takes writes again",
+        amount(*length)
+    )]
+    Write {
+        /// Where.
+        offset: u64,
+        /// Bytes that were to be written.
+        length: u64,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The ground can not be flushed. The journal keeps what was written since the last time.
+    #[error(
+        "could not flush: {0}. The journal keeps the last chunks: keep it, and go on when the drive takes writes again"
+    )]
+    Flush(io::Error),
+    /// What was written can not be read back. The journal keeps it.
+    #[error(
+        "could not read back {} at byte {offset}: {source}. The journal keeps what was there: keep it, copy what you need to another drive, and go on only when the drive can be read again",
+        amount(*length)
+    )]
+    ReadBack {
+        /// Where.
+        offset: u64,
+        /// Bytes that were to be read.
+        length: u64,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// What was written is not what is read. The journal keeps it.
+    #[error(
+        "{} at byte {offset} are not read back as they were written: the drive is not to be trusted. The journal keeps what was there: take the saved chunks out of it, copy what you need to another drive, and do not go on with this one",
+        amount(*length)
+    )]
+    NotKept {
+        /// Where.
+        offset: u64,
+        /// Bytes that were compared.
+        length: u64,
+    },
+}
+
+impl RefreshError {
+    /// Whether nothing was written to the ground by the call that ended with it.
+    pub fn is_refusal(&self) -> bool {
+        !matches!(
+            self,
+            Self::Paper { .. }
+                | Self::Read { .. }
+                | Self::Write { .. }
+                | Self::Flush(_)
+                | Self::ReadBack { .. }
+                | Self::NotKept { .. }
+        )
+    }
+
+    pub(crate) fn paper(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Paper { doing, source }
+    }
+
+    pub(crate) fn read_back(offset: u64, length: u64) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::ReadBack { offset, length, source }
+    }
+
+    pub(crate) fn read(offset: u64, length: u64) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Read { offset, length, source }
+    }
+}
+
+/// EIO, ENODATA, EILSEQ and EREMOTEIO of asm-generic/errno.h: what the kernel answers for a sector that the medium does not give back
+/// (`blk_errors` of its block layer).
+const MEDIUM_ERRORS: [i32; 4] = [5, 61, 84, 121];
+
+/// Whether what was read is there, or the medium has lost it.
+///
+/// # Errors
+/// Any other reason not to read, which says nothing of what is there.
+pub(crate) fn is_readable(read: io::Result<()>) -> io::Result<bool> {
+    match read {
+        Ok(()) => Ok(true),
+        Err(error) if error.raw_os_error().is_some_and(|errno| MEDIUM_ERRORS.contains(&errno)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

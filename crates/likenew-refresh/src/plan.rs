@@ -1,0 +1,209 @@
+//! What a journal says once, at its beginning: what is rewritten, where, and how.
+
+use std::ops::Range;
+
+use likenew_core::ground::Ground;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
+
+use crate::error::RefreshError;
+use crate::ranges::{RANGES_MAX, Ranges};
+use crate::record::BLOCK;
+use crate::witnesses::{fingerprint, witnesses};
+
+/// Chunks as long as the units in which SD cards want to be written, long enough that making a journal durable costs little beside
+/// them, and short enough that a stop comes within a second.
+pub const CHUNK_BYTES_DEFAULT: u32 = 4 << 20;
+
+/// Longer chunks are refused: three of them are in memory when a refresh goes on.
+pub const CHUNK_BYTES_MAX: u32 = 64 << 20;
+
+/// A ground is written in blocks of this at most.
+const GROUND_BLOCK_MAX: u32 = 64 << 10;
+/// A longer name, or note, has no place in a journal.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+/// A longer plan is none of ours.
+const PLAN_BYTES_MAX: u64 = 64 << 20;
+
+/// How it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Bytes that are read, saved and written at once: a power of two, 4096 at least.
+    pub chunk_bytes: u32,
+    /// Whether chunks of zeros alone are left as they are, since writing them would give flash to what may have none.
+    pub skips_zeros: bool,
+    /// Whether what was written is read back.
+    pub verify: Verify,
+}
+
+/// Whether what was written is read back through the ground once it is flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verify {
+    /// All of it, while the journal still holds it. A sample would let go of bytes that nobody has looked at, and what was just
+    /// written is read fast.
+    All,
+    /// Nothing.
+    Off,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { chunk_bytes: CHUNK_BYTES_DEFAULT, skips_zeros: true, verify: Verify::All }
+    }
+}
+
+/// The whole plan as it stands in the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Plan {
+    pub(crate) identity: String,
+    pub(crate) note: String,
+    pub(crate) bytes: u64,
+    pub(crate) block: u32,
+    pub(crate) settings: Settings,
+    pub(crate) fingerprint: u64,
+    witnesses: Vec<[u64; 2]>,
+    ranges: Vec<[u64; 2]>,
+}
+
+/// What is to be refreshed: given once, kept in the journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Task {
+    /// What the ground is known by, such as the serial number of its drive. A refresh goes on only with the same.
+    pub identity: String,
+    /// Anything that whoever goes on has to know.
+    pub note: String,
+    /// What to rewrite: ascending, in whole blocks, none twice. What is not in use is better left out.
+    pub ranges: Vec<Range<u64>>,
+    /// Places beyond the usual ones that change whenever somebody uses the ground, such as the first MiB of each partition of a whole drive.
+    /// They are not rewritten.
+    pub marks: Vec<Range<u64>>,
+    /// How.
+    pub settings: Settings,
+}
+
+impl Plan {
+    /// Checks the task and reads the witnesses.
+    pub(crate) fn new(task: &Task, ground: &mut impl Ground) -> Result<Self, RefreshError> {
+        let (bytes, block) = (ground.bytes(), ground.block());
+        let marks = witnesses(bytes, block, &task.marks);
+        let ranges = Ranges::new(&task.ranges, bytes, block)?.without(&marks);
+        let fingerprint = fingerprint(&marks, ground)
+            .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
+        let plan = Self {
+            identity: task.identity.clone(),
+            note: task.note.clone(),
+            bytes,
+            block,
+            settings: task.settings,
+            fingerprint,
+            witnesses: pairs(&marks),
+            ranges: pairs(&ranges),
+        };
+        plan.checked().map_err(|why| RefreshError::Unsuitable(format!("{why}; nothing was changed")))?;
+        Ok(plan)
+    }
+
+    /// What is rewritten and what is not, where all of the plan can be true.
+    ///
+    /// # Errors
+    /// Why it can not: a sentence without a full stop.
+    pub(crate) fn checked(&self) -> Result<(Ranges, Ranges), String> {
+        let Self { bytes, block, settings: Settings { chunk_bytes, .. }, .. } = *self;
+        if !block.is_power_of_two()
+            || !(512..=GROUND_BLOCK_MAX).contains(&block)
+            || bytes % u64::from(block) != 0
+        {
+            return Err(format!("{bytes} bytes in blocks of {block} are no ground"));
+        }
+        let least = block.max(BLOCK as u32);
+        if !chunk_bytes.is_power_of_two() || !(least..=CHUNK_BYTES_MAX).contains(&chunk_bytes) {
+            return Err(format!(
+                "chunks of {chunk_bytes} bytes can not be: take a power of two from {least} to {CHUNK_BYTES_MAX}"
+            ));
+        }
+        if self.identity.len() > TEXT_BYTES_MAX || self.note.len() > TEXT_BYTES_MAX {
+            return Err("its name or its note is too long".to_owned());
+        }
+        if self.ranges.len() > RANGES_MAX || self.witnesses.len() > RANGES_MAX {
+            return Err(format!("more than {RANGES_MAX} ranges are too many"));
+        }
+        let read = |pairs: &[[u64; 2]]| {
+            let ranges: Vec<Range<u64>> = pairs.iter().map(|[start, end]| *start..*end).collect();
+            Ranges::new(&ranges, bytes, block).map_err(|error| error.to_string())
+        };
+        let (ranges, witnesses) = (read(&self.ranges)?, read(&self.witnesses)?);
+        if ranges.without(&witnesses) != ranges {
+            return Err("what is rewritten and what is left alone overlap".to_owned());
+        }
+        Ok((ranges, witnesses))
+    }
+
+    /// The head of a journal: a line for people, a line with length and hash, the plan as JSON, zeros up to a whole block.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let json = serde_json::to_vec(self).expect("numbers and texts are JSON");
+        let mut head = format!("{TITLE}{VERSION}\n{:010} {:016x}\n", json.len(), hash(&json)).into_bytes();
+        head.extend(json);
+        head.resize(head.len().next_multiple_of(BLOCK), 0);
+        head
+    }
+
+    /// The plan at the head of a journal of `bytes` bytes, that hash, and the length of the head; `read` gives the first so many bytes.
+    ///
+    /// # Errors
+    /// It is none of ours, or is damaged.
+    pub(crate) fn decode(
+        bytes: u64,
+        mut read: impl FnMut(usize) -> Result<Vec<u8>, RefreshError>,
+    ) -> Result<(Self, u64, u64), RefreshError> {
+        let none = |why: &str| RefreshError::NoJournal(why.to_owned());
+        if bytes < BLOCK as u64 {
+            return Err(none("it is too short"));
+        }
+        let first = read(BLOCK)?;
+        let rest = first.strip_prefix(TITLE.as_bytes()).ok_or_else(|| none("it does not begin as one"))?;
+        let line = rest
+            .iter()
+            .take(16)
+            .position(|byte| *byte == b'\n')
+            .ok_or_else(|| none("it does not begin as one"))?;
+        let (version, rest) = (&rest[..line], &rest[line + 1..]);
+        if version != VERSION.as_bytes() {
+            return Err(RefreshError::OtherVersion(
+                String::from_utf8_lossy(version).escape_default().to_string(),
+            ));
+        }
+        let line = std::str::from_utf8(&rest[..28]).ok().and_then(|line| line.strip_suffix('\n'));
+        let (length, expected) = line
+            .and_then(|line| line.split_once(' '))
+            .and_then(|(length, hash)| Some((length.parse().ok()?, u64::from_str_radix(hash, 16).ok()?)))
+            .ok_or_else(|| none("its second line is damaged"))?;
+        let start = TITLE.len() + VERSION.len() + 1 + 28;
+        let length: u64 = length;
+        if length > PLAN_BYTES_MAX || start as u64 + length > bytes {
+            return Err(none("its plan is not all there"));
+        }
+        let end = start + length as usize;
+        let json = &read(end)?[start..];
+        if hash(json) != expected {
+            return Err(none("its plan is damaged"));
+        }
+        let plan: Self = serde_json::from_slice(json)
+            .map_err(|error| RefreshError::Damaged(format!("its plan is no plan: {error}")))?;
+        plan.checked().map_err(RefreshError::Damaged)?;
+        Ok((plan, expected, end.next_multiple_of(BLOCK) as u64))
+    }
+}
+
+const TITLE: &str = "likenew refresh journal: keep this file until the refresh has finished. Version ";
+const VERSION: &str = "1";
+
+fn hash(json: &[u8]) -> u64 {
+    XxHash3_64::oneshot(json)
+}
+
+fn pairs(ranges: &Ranges) -> Vec<[u64; 2]> {
+    ranges.as_slice().iter().map(|range| [range.start, range.end]).collect()
+}

@@ -1,0 +1,173 @@
+//! Which bytes are to be rewritten: whole blocks, in order, none twice.
+
+use std::ops::Range;
+
+use crate::error::RefreshError;
+
+/// Ranges of bytes in ascending order that do not overlap, none of them empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ranges(Vec<Range<u64>>);
+
+/// More of them are never kept in a journal.
+pub(crate) const RANGES_MAX: usize = 1 << 18;
+
+impl Ranges {
+    /// These ranges of a ground of `bytes` bytes in blocks of `block`; neighbours become one.
+    ///
+    /// # Errors
+    /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it ends; or there are too many.
+    pub fn new(ranges: &[Range<u64>], bytes: u64, block: u32) -> Result<Self, RefreshError> {
+        let refuse = |range: &Range<u64>, why: &str| {
+            Err(RefreshError::Unsuitable(format!(
+                "bytes {}..{} can not be refreshed: {why}; nothing was changed",
+                range.start, range.end
+            )))
+        };
+        let block = u64::from(block);
+        let mut kept: Vec<Range<u64>> = Vec::new();
+        for range in ranges {
+            if range.is_empty() {
+                return refuse(range, "there is nothing between them");
+            }
+            if range.end > bytes {
+                return refuse(range, &format!("all there is are {bytes} bytes"));
+            }
+            if !range.start.is_multiple_of(block) || !range.end.is_multiple_of(block) {
+                return refuse(range, &format!("they are no whole blocks of {block} bytes"));
+            }
+            match kept.last_mut() {
+                Some(last) if range.start < last.end => {
+                    return refuse(
+                        range,
+                        &format!("they begin before byte {}, where those in front of them end", last.end),
+                    );
+                }
+                Some(last) if range.start == last.end => last.end = range.end,
+                _ => kept.push(range.clone()),
+            }
+        }
+        if kept.len() > RANGES_MAX {
+            return Err(RefreshError::Unsuitable(format!(
+                "{} ranges are more than the {RANGES_MAX} that one refresh keeps: do them in several; nothing was changed",
+                kept.len()
+            )));
+        }
+        Ok(Self(kept))
+    }
+
+    /// The union of any ranges, each grown to whole blocks and cut off at `bytes`.
+    pub fn union(mut ranges: Vec<Range<u64>>, bytes: u64, block: u32) -> Self {
+        let block = u64::from(block);
+        for range in &mut ranges {
+            let end = range.end.checked_next_multiple_of(block).unwrap_or(u64::MAX).min(bytes);
+            *range = range.start - range.start % block..end;
+        }
+        ranges.retain(|range| !range.is_empty());
+        ranges.sort_by_key(|range| range.start);
+        let mut kept: Vec<Range<u64>> = Vec::new();
+        for range in ranges {
+            match kept.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => kept.push(range),
+            }
+        }
+        Self(kept)
+    }
+
+    /// These without those, such as ranges that are not in use.
+    #[must_use]
+    pub fn without(&self, others: &Self) -> Self {
+        let (mut kept, mut others) = (Vec::new(), others.0.iter().peekable());
+        for range in &self.0 {
+            let mut at = range.start;
+            while others.next_if(|other| other.end <= at).is_some() {}
+            while let Some(other) = others.peek().filter(|other| other.start < range.end) {
+                if at < other.start {
+                    kept.push(at..other.start);
+                }
+                at = at.max(other.end);
+                if other.end > range.end {
+                    break;
+                }
+                others.next();
+            }
+            if at < range.end {
+                kept.push(at..range.end);
+            }
+        }
+        Self(kept)
+    }
+
+    /// In order.
+    pub fn as_slice(&self) -> &[Range<u64>] {
+        &self.0
+    }
+
+    /// Bytes of all of them.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Bytes of them that lie before `offset`.
+    pub fn bytes_before(&self, offset: u64) -> u64 {
+        self.0.iter().map(|range| range.end.min(offset).saturating_sub(range.start)).sum()
+    }
+
+    /// The first chunk that begins at `from` or behind it. Chunks end at multiples of `chunk` bytes of the ground and where their
+    /// range ends.
+    pub(crate) fn chunk_from(&self, from: u64, chunk: u32) -> Option<Range<u64>> {
+        let index = self.0.partition_point(|range| range.end <= from);
+        let range = self.0.get(index)?;
+        let start = range.start.max(from);
+        let end = start.checked_add(1)?.checked_next_multiple_of(u64::from(chunk)).unwrap_or(u64::MAX);
+        Some(start..end.min(range.end))
+    }
+
+    /// Whether that is one of the chunks, as a whole.
+    pub(crate) fn has_chunk(&self, place: &Range<u64>, chunk: u32) -> bool {
+        let begins = self.0.binary_search_by_key(&place.start, |range| range.start).is_ok();
+        (begins || place.start.is_multiple_of(u64::from(chunk)))
+            && self.chunk_from(place.start, chunk).as_ref() == Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_end_at_multiples_of_their_length_and_where_their_range_ends() {
+        let ranges = Ranges::new(&[512..4096, 8192..20480], 1 << 20, 512).unwrap();
+        let mut chunks = Vec::new();
+        let mut at = 0;
+        while let Some(chunk) = ranges.chunk_from(at, 8192) {
+            at = chunk.end;
+            assert!(ranges.has_chunk(&chunk, 8192));
+            chunks.push(chunk);
+        }
+        assert_eq!(chunks, [512..4096, 8192..16384, 16384..20480]);
+        for place in [512..1024, 1024..4096, 0..4096, 8192..20480, 16384..24576, 4096..8192] {
+            assert!(!ranges.has_chunk(&place, 8192), "{place:?}");
+        }
+        assert_eq!((ranges.bytes(), ranges.bytes_before(16384)), (3584 + 12288, 3584 + 8192));
+    }
+
+    #[test]
+    fn ranges_without_others() {
+        let all = Ranges(vec![0..100, 200..300]);
+        let cut = |others: &[Range<u64>]| all.without(&Ranges(others.to_vec())).0;
+        assert_eq!(cut(&[]), [0..100, 200..300]);
+        assert_eq!(cut(&[50..60, 160..170]), [0..50, 60..100, 200..300]);
+        assert_eq!(cut(&[0..10, 90..210, 250..260, 290..400]), [10..90, 210..250, 260..290]);
+        assert_eq!(cut(&[0..250, 250..300]), [0..0; 0]);
+        assert_eq!(cut(&[100..200, 300..400]), [0..100, 200..300]);
+    }
+
+    #[test]
+    fn a_union_is_in_whole_blocks() {
+        assert_eq!(
+            Ranges::union(vec![600..700, 1..2, 5000..9000, 900..1030], 8000, 512).0,
+            [0..1536, 4608..8000]
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! One saved piece on paper: a block that says what it is, and its bytes behind it.
+
+use std::ops::Range;
+
+use twox_hash::XxHash3_64;
+
+/// Records begin at multiples of this, and their bytes that far behind.
+pub(crate) const BLOCK: usize = 4096;
+
+const MAGIC: [u8; 8] = *b"LN-saved";
+/// Bytes of a record's block that are hashed; the hash itself stands behind them.
+const HASHED: usize = 56;
+
+/// What is kept of a piece beside its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// The hash of the plan that it belongs to.
+    pub(crate) journal: u64,
+    /// Grows by one from record to record.
+    pub(crate) turn: u64,
+    pub(crate) kind: Kind,
+    /// Where its bytes are from. Of [`Kind::Settled`]: nothing, at the first byte that is not dealt with.
+    pub(crate) place: Range<u64>,
+    /// Over the bytes, this place, turn and journal.
+    pub(crate) hash: u64,
+}
+
+/// What a record is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The bytes of a chunk that is about to be written.
+    Chunk,
+    /// Everything before its place is durable.
+    Settled,
+    /// What lay where a chunk was restored.
+    Found,
+}
+
+impl Record {
+    /// Of these bytes.
+    pub(crate) fn new(journal: u64, turn: u64, kind: Kind, place: Range<u64>, bytes: &[u8]) -> Self {
+        let mut record = Self { journal, turn, kind, place, hash: 0 };
+        record.hash = record.hash_of(bytes);
+        record
+    }
+
+    /// Bytes behind the block.
+    pub(crate) fn length(&self) -> u64 {
+        self.place.end - self.place.start
+    }
+
+    /// What its hash is if these are its bytes.
+    pub(crate) fn hash_of(&self, bytes: &[u8]) -> u64 {
+        let Self { journal, turn, ref place, .. } = *self;
+        let mut belongs = [0; 32];
+        for (into, value) in belongs.chunks_mut(8).zip([journal, turn, place.start, place.end]) {
+            into.copy_from_slice(&u64::to_le_bytes(value));
+        }
+        XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&belongs), bytes)
+    }
+
+    /// Writes the block: magic, kind, journal, turn, start, end, hash of the bytes, hash of all these; little-endian, then zeros.
+    pub(crate) fn encode(&self, block: &mut [u8]) {
+        let kind = match self.kind {
+            Kind::Chunk => 1,
+            Kind::Settled => 2,
+            Kind::Found => 3,
+        };
+        block[..BLOCK].fill(0);
+        block[..8].copy_from_slice(&MAGIC);
+        let values = [kind, self.journal, self.turn, self.place.start, self.place.end, self.hash];
+        for (into, value) in block[8..].chunks_mut(8).zip(values) {
+            into.copy_from_slice(&u64::to_le_bytes(value));
+        }
+        let hash = XxHash3_64::oneshot(&block[..HASHED]);
+        block[HASHED..HASHED + 8].copy_from_slice(&hash.to_le_bytes());
+    }
+
+    /// What stands in a block, if it is whole.
+    pub(crate) fn decode(block: &[u8]) -> Option<Self> {
+        let value = |index: usize| {
+            let bytes = block.get(index * 8..index * 8 + 8)?;
+            Some(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+        };
+        if block.get(..8)? != MAGIC || value(7)? != XxHash3_64::oneshot(&block[..HASHED]) {
+            return None;
+        }
+        let kind = match value(1)? {
+            1 => Kind::Chunk,
+            2 => Kind::Settled,
+            3 => Kind::Found,
+            _ => return None,
+        };
+        let place = value(4)?..value(5)?;
+        if place.start > place.end || (kind == Kind::Settled) != place.is_empty() {
+            return None;
+        }
+        Some(Self { journal: value(2)?, turn: value(3)?, kind, place, hash: value(6)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_back_and_no_bit_of_it_can_change() {
+        let record = Record::new(7, 9, Kind::Chunk, 4096..8192, &[3; 4096]);
+        let mut block = vec![0xFF; BLOCK];
+        record.encode(&mut block);
+        assert_eq!(Record::decode(&block), Some(record.clone()));
+        for bit in 0..(HASHED + 8) * 8 {
+            block[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Record::decode(&block), None, "bit {bit}");
+            block[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert_eq!(Record::decode(&block[..50]), None);
+        assert_eq!(record.hash_of(&[3; 4096]), record.hash);
+        assert_ne!(Record { turn: 8, ..record.clone() }.hash_of(&[3; 4096]), record.hash);
+        assert_ne!(Record { place: 0..4096, ..record.clone() }.hash_of(&[3; 4096]), record.hash);
+    }
+}

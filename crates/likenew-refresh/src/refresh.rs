@@ -1,0 +1,226 @@
+//! The rewriting itself, chunk by chunk.
+
+use likenew_core::ground::Ground;
+
+use crate::error::RefreshError;
+use crate::journal::{Journal, SLOTS};
+use crate::paper::Paper;
+use crate::plan::{Plan, Task, Verify};
+use crate::record::{Kind, Record};
+use crate::sheet::Sheet;
+
+/// A refresh under way. It is led step by step: between two steps it can be stopped, and whoever drops it, is killed or loses power
+/// goes on with [`Found`](crate::Found).
+#[derive(Debug)]
+pub struct Refresh<G, P> {
+    ground: G,
+    journal: Journal<P>,
+    sheet: Sheet,
+    /// The first byte that is not dealt with.
+    at: u64,
+    /// Of the last record.
+    turn: u64,
+    /// Chunks that were written and may not be durable, the older first.
+    in_flight: Vec<Record>,
+    is_settled: bool,
+    has_failed: bool,
+    written_bytes: u64,
+    zero_bytes: u64,
+}
+
+/// What a step has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// These bytes were written again.
+    Written(std::ops::Range<u64>),
+    /// These are zeros, and were left as they are.
+    Zeros(std::ops::Range<u64>),
+}
+
+/// How far a refresh is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes that are dealt with, by earlier runs, too.
+    pub done_bytes: u64,
+    /// Bytes to deal with in all.
+    pub all_bytes: u64,
+    /// Bytes that this run has written to the ground.
+    pub written_bytes: u64,
+    /// Bytes of zeros that this run has left as they are.
+    pub zero_bytes: u64,
+}
+
+impl<G: Ground, P: Paper> Refresh<G, P> {
+    /// Begins a refresh of `ground` with an empty `paper` for its journal, which lies on other blocks. Nothing is written to the ground yet.
+    ///
+    /// The caller sees to it that nobody else uses the ground until the refresh has ended.
+    ///
+    /// # Errors
+    /// The task can not be done, a witness can not be read, or the journal can not be made.
+    pub fn begin(mut ground: G, paper: P, task: &Task) -> Result<Self, RefreshError> {
+        let plan = Plan::new(task, &mut ground)?;
+        let first = 0;
+        let journal = Journal::begin(paper, plan, first)?;
+        Ok(Self::at(ground, journal, first, 0))
+    }
+
+    /// From `at` on, with that as the turn of the newest record.
+    pub(crate) fn at(ground: G, journal: Journal<P>, at: u64, turn: u64) -> Self {
+        let sheet = Sheet::new(journal.plan().settings.chunk_bytes);
+        Self {
+            ground,
+            journal,
+            sheet,
+            at,
+            turn,
+            in_flight: Vec::with_capacity(SLOTS),
+            is_settled: false,
+            has_failed: false,
+            written_bytes: 0,
+            zero_bytes: 0,
+        }
+    }
+
+    /// Does the next chunk; none when all are done and durable, and the journal may be removed.
+    ///
+    /// # Errors
+    /// The ground or the paper failed. Nothing further is written; the journal keeps what is in flight.
+    ///
+    /// # Panics
+    /// After an error.
+    pub fn step(&mut self) -> Result<Option<Step>, RefreshError> {
+        self.guarded(Self::next)
+    }
+
+    /// Ends it for now: all that was written is durable and read back, and the journal says how far it came.
+    ///
+    /// # Errors
+    /// As [`Refresh::step`].
+    pub fn stop(mut self) -> Result<P, RefreshError> {
+        self.guarded(Self::settle)?;
+        Ok(self.journal.into_paper())
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        let ranges = self.journal.ranges();
+        Progress {
+            done_bytes: ranges.bytes_before(self.at),
+            all_bytes: ranges.bytes(),
+            written_bytes: self.written_bytes,
+            zero_bytes: self.zero_bytes,
+        }
+    }
+
+    /// Its journal.
+    pub fn journal(&self) -> &Journal<P> {
+        &self.journal
+    }
+
+    /// What is rewritten, to be asked between steps, such as for its temperature.
+    pub fn ground(&mut self) -> &mut G {
+        &mut self.ground
+    }
+
+    /// After an error nothing is written any more: the next record would take the place of a chunk that may be missing.
+    fn guarded<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, RefreshError>,
+    ) -> Result<T, RefreshError> {
+        assert!(!self.has_failed, "a refresh that has failed goes on from its journal alone");
+        let result = act(self);
+        self.has_failed = result.is_err();
+        result
+    }
+
+    fn next(&mut self) -> Result<Option<Step>, RefreshError> {
+        if self.in_flight.len() == SLOTS {
+            self.prove()?;
+        }
+        let settings = self.journal.plan().settings;
+        let Some(place) = self.journal.ranges().chunk_from(self.at, settings.chunk_bytes) else {
+            self.settle()?;
+            return Ok(None);
+        };
+        let length = place.end - place.start;
+        if let Err(error) = self.ground.read_at(place.start, self.sheet.chunk(length)) {
+            // What came before is not made worse by what is next to it; the error that counts is the first one.
+            let _ = self.ground.flush();
+            return Err(RefreshError::read(place.start, length)(error));
+        }
+        self.at = place.end;
+        if settings.skips_zeros && is_zero(self.sheet.chunk(length)) {
+            self.zero_bytes += length;
+            return Ok(Some(Step::Zeros(place)));
+        }
+        self.write(place.clone())?;
+        Ok(Some(Step::Written(place)))
+    }
+
+    /// Saves the chunk that the sheet holds and writes it.
+    fn write(&mut self, place: std::ops::Range<u64>) -> Result<(), RefreshError> {
+        let length = place.end - place.start;
+        self.turn += 1;
+        self.is_settled = false;
+        let record =
+            Record::new(self.journal.id(), self.turn, Kind::Chunk, place.clone(), self.sheet.chunk(length));
+        self.journal.write(&record, &mut self.sheet)?;
+        self.ground
+            .write_at(place.start, self.sheet.chunk(length))
+            .map_err(|source| RefreshError::Write { offset: place.start, length, source })?;
+        self.written_bytes += length;
+        self.in_flight.push(record);
+        Ok(())
+    }
+
+    /// Writes a chunk that was saved before a cut, without saving it again.
+    pub(crate) fn restore(&mut self, record: Record, bytes: &[u8]) -> Result<(), RefreshError> {
+        let (offset, length) = (record.place.start, record.length());
+        self.sheet.chunk(length).copy_from_slice(bytes);
+        self.ground.write_at(offset, self.sheet.chunk(length)).map_err(|source| RefreshError::Write {
+            offset,
+            length,
+            source,
+        })?;
+        self.written_bytes += length;
+        self.in_flight.push(record);
+        Ok(())
+    }
+
+    /// Makes what is in flight durable, and reads it back.
+    pub(crate) fn prove(&mut self) -> Result<(), RefreshError> {
+        if self.in_flight.is_empty() {
+            return Ok(());
+        }
+        self.ground.flush().map_err(RefreshError::Flush)?;
+        if self.journal.plan().settings.verify == Verify::All {
+            for record in &self.in_flight {
+                let (offset, length) = (record.place.start, record.length());
+                let bytes = self.sheet.chunk(length);
+                self.ground.read_at(offset, bytes).map_err(RefreshError::read_back(offset, length))?;
+                if record.hash_of(bytes) != record.hash {
+                    return Err(RefreshError::NotKept { offset, length });
+                }
+            }
+        }
+        self.in_flight.clear();
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), RefreshError> {
+        self.prove()?;
+        if !self.is_settled {
+            self.turn += 1;
+            let record = Record::new(self.journal.id(), self.turn, Kind::Settled, self.at..self.at, &[]);
+            self.journal.write(&record, &mut self.sheet)?;
+            self.is_settled = true;
+        }
+        Ok(())
+    }
+}
+
+/// Whether all bytes are zero.
+fn is_zero(bytes: &[u8]) -> bool {
+    // Ored together block by block, so that the compiler uses wide registers and data ends the search early.
+    bytes.chunks(4096).all(|block| block.iter().fold(0, |all, byte| all | byte) == 0)
+}

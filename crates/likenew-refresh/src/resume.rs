@@ -1,0 +1,249 @@
+//! Going on after a cut: what the journal and the ground say together, and what may be done about it.
+
+use std::ops::Range;
+
+use likenew_core::ground::Ground;
+
+use crate::aside::set_aside;
+use crate::error::{RefreshError, is_readable};
+use crate::journal::{Journal, Slot};
+use crate::paper::Paper;
+use crate::record::{Kind, Record};
+use crate::refresh::Refresh;
+use crate::witnesses::fingerprint;
+
+/// A refresh that was cut off, looked at. Nothing has been written yet.
+#[derive(Debug)]
+pub struct Found<G, P> {
+    ground: G,
+    journal: Journal<P>,
+    /// The first byte that is not dealt with.
+    at: u64,
+    turn: u64,
+    in_flight: Vec<InFlight>,
+    is_sworn: bool,
+}
+
+/// A chunk that may have been under way.
+#[derive(Debug)]
+struct InFlight {
+    record: Record,
+    saved: Vec<u8>,
+    differences: Vec<Difference>,
+}
+
+/// Blocks of a chunk in flight that are not what was saved of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Where.
+    pub place: Range<u64>,
+    /// Whether they can be read at all.
+    pub is_readable: bool,
+}
+
+/// A loss of power tears so many blocks of a chunk without anybody wondering, however short the chunk.
+const TORN_BLOCKS: u64 = 8;
+
+impl<G: Ground, P: Paper> Found<G, P> {
+    /// Looks at the journal on `paper` and at the `ground` that is known as `identity`, and writes nothing.
+    ///
+    /// # Errors
+    /// It is no journal, or another's, or damaged; the refresh was finished; somebody has written to the ground since.
+    pub fn look(mut ground: G, paper: P, identity: &str) -> Result<Self, RefreshError> {
+        let mut journal = Journal::open(paper)?;
+        let plan = journal.plan();
+        let known = |identity: &str, bytes, block| format!("{identity}, {bytes} bytes in blocks of {block}");
+        let (of_journal, of_ground) =
+            (known(&plan.identity, plan.bytes, plan.block), known(identity, ground.bytes(), ground.block()));
+        if of_journal != of_ground {
+            return Err(RefreshError::OtherGround { journal: of_journal, ground: of_ground });
+        }
+        let State { newest, older, doubtful } = State::of(journal.slots()?)?;
+        let turn = newest.0.turn;
+        let at = newest.0.place.end;
+        if newest.0.kind == Kind::Settled
+            && journal.ranges().chunk_from(at, journal.plan().settings.chunk_bytes).is_none()
+        {
+            return Err(RefreshError::Finished);
+        }
+        if let Some(record) = doubtful {
+            check_doubtful(&record, &mut ground)?;
+        }
+        let mut in_flight = Vec::new();
+        let records =
+            if newest.0.kind == Kind::Settled { vec![] } else { older.into_iter().chain([newest]).collect() };
+        for (record, saved) in records {
+            if record.kind == Kind::Chunk {
+                let differences = differences(&record, &saved, &mut ground)?;
+                in_flight.push(InFlight { record, saved, differences });
+            }
+        }
+        let found = Self { ground, journal, at, turn, in_flight, is_sworn: false };
+        found.witnessed()
+    }
+
+    /// What it is about.
+    pub fn journal(&self) -> &Journal<P> {
+        &self.journal
+    }
+
+    /// The chunks that may have been under way. They will be written again from the journal, and nothing else will.
+    pub fn in_flight(&self) -> impl Iterator<Item = Range<u64>> {
+        self.in_flight.iter().map(|chunk| chunk.record.place.clone())
+    }
+
+    /// What differs in them from what was saved: torn by the cut, or written by somebody else where no witness stands.
+    pub fn differences(&self) -> impl Iterator<Item = &Difference> {
+        self.in_flight.iter().flat_map(|chunk| &chunk.differences)
+    }
+
+    /// Its owner says that nobody has written there since: whatever differs in a chunk in flight was torn by the cut.
+    #[must_use]
+    pub fn with_owners_word(mut self) -> Self {
+        self.is_sworn = true;
+        self
+    }
+
+    /// Writes the chunks in flight again from the journal, and goes on. What lies there instead of them and can be read is appended to `aside`
+    /// first, and made durable ([`saved`](crate::saved) finds it there).
+    ///
+    /// # Errors
+    /// More differs than a cut explains; or paper or ground fail, and the refresh can be gone on with later.
+    pub fn go_on(mut self, aside: &mut impl Paper) -> Result<Refresh<G, P>, RefreshError> {
+        let block = u64::from(self.ground.block());
+        for chunk in &self.in_flight {
+            let sectors = chunk.sectors(block);
+            if !self.is_sworn && sectors > TORN_BLOCKS && sectors > chunk.record.length() / block / 2 {
+                return Err(RefreshError::TooMuch { offset: chunk.record.place.start, sectors });
+            }
+        }
+        self.journal.sync()?;
+        let readable = self.in_flight.iter().flat_map(|chunk| &chunk.differences);
+        let places = readable.filter(|difference| difference.is_readable).map(|difference| &difference.place);
+        set_aside(places, self.journal.id(), &mut self.ground, aside)?;
+        let mut refresh = Refresh::at(self.ground, self.journal, self.at, self.turn);
+        for chunk in self.in_flight {
+            refresh.restore(chunk.record, &chunk.saved)?;
+        }
+        refresh.prove()?;
+        Ok(refresh)
+    }
+
+    /// Holds the ground against its witnesses.
+    fn witnessed(mut self) -> Result<Self, RefreshError> {
+        let fingerprint = fingerprint(self.journal.witnesses(), &mut self.ground)
+            .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
+        if fingerprint == self.journal.plan().fingerprint {
+            return Ok(self);
+        }
+        let block = u64::from(self.ground.block());
+        let differing = self.in_flight.iter().find(|chunk| !chunk.differences.is_empty());
+        Err(match differing {
+            None => RefreshError::ChangedButWhole,
+            Some(chunk) => {
+                RefreshError::Changed { offset: chunk.record.place.start, sectors: chunk.sectors(block) }
+            }
+        })
+    }
+}
+
+impl InFlight {
+    /// Blocks that differ.
+    fn sectors(&self, block: u64) -> u64 {
+        self.differences.iter().map(|Difference { place, .. }| (place.end - place.start) / block).sum()
+    }
+}
+
+/// What both slots say together.
+struct State {
+    newest: (Record, Vec<u8>),
+    /// The one before, if its chunk may be in flight, too.
+    older: Option<(Record, Vec<u8>)>,
+    /// A record whose bytes are damaged: its slot was being written and its chunk was not, or it is the journal that is damaged.
+    doubtful: Option<Record>,
+}
+
+impl State {
+    fn of(slots: [Slot; 2]) -> Result<Self, RefreshError> {
+        let damaged = |why: &str| Err(RefreshError::Damaged(why.to_owned()));
+        let alone = |record, bytes, doubtful| Self { newest: (record, bytes), older: None, doubtful };
+        Ok(match slots {
+            [Slot::Whole(one, saved_one), Slot::Whole(two, saved_two)] => {
+                let (older, newest) = if one.turn < two.turn {
+                    ((one, saved_one), (two, saved_two))
+                } else {
+                    ((two, saved_two), (one, saved_one))
+                };
+                if older.0.turn + 1 != newest.0.turn || older.0.place.end > newest.0.place.start {
+                    return damaged("its slots do not follow each other");
+                }
+                Self { newest, older: Some(older), doubtful: None }
+            }
+            [Slot::Whole(record, bytes), Slot::Nothing] | [Slot::Nothing, Slot::Whole(record, bytes)] => {
+                alone(record, bytes, None)
+            }
+            [Slot::Whole(record, bytes), Slot::Torn(torn)]
+            | [Slot::Torn(torn), Slot::Whole(record, bytes)] => {
+                if torn.turn.abs_diff(record.turn) != 1 || torn.kind != Kind::Chunk {
+                    return damaged("its slots do not follow each other");
+                }
+                alone(record, bytes, Some(torn))
+            }
+            [Slot::Torn(_) | Slot::Nothing, Slot::Torn(_) | Slot::Nothing] => {
+                return damaged("neither of its slots is whole, which no cut does");
+            }
+        })
+    }
+}
+
+/// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written, and it was the saving that
+/// was cut off.
+fn check_doubtful(record: &Record, ground: &mut impl Ground) -> Result<(), RefreshError> {
+    let mut bytes = vec![0; record.length() as usize];
+    let read = ground.read_at(record.place.start, &mut bytes);
+    if is_readable(read).map_err(RefreshError::read(record.place.start, record.length()))?
+        && record.hash_of(&bytes) == record.hash
+    {
+        return Ok(());
+    }
+    Err(RefreshError::Damaged(format!(
+        "what it saved of the {} bytes at {} is not whole, and what lies there is not what it says",
+        record.length(),
+        record.place.start
+    )))
+}
+
+/// Where the ground is not what was saved, block by block; neighbours of a kind as one.
+fn differences(
+    record: &Record,
+    saved: &[u8],
+    ground: &mut impl Ground,
+) -> Result<Vec<Difference>, RefreshError> {
+    let start = record.place.start;
+    let mut bytes = vec![0; saved.len()];
+    let block = ground.block() as usize;
+    let mut read = |at: u64, into: &mut [u8]| {
+        let length = into.len() as u64;
+        is_readable(ground.read_at(at, into)).map_err(RefreshError::read(at, length))
+    };
+    if read(start, &mut bytes)? && bytes == saved {
+        return Ok(Vec::new());
+    }
+    let mut found: Vec<Difference> = Vec::new();
+    for (index, expected) in saved.chunks(block).enumerate() {
+        let part = &mut bytes[..expected.len()];
+        let at = start + (index * block) as u64;
+        let is_readable = read(at, part)?;
+        if is_readable && part == expected {
+            continue;
+        }
+        let place = at..at + expected.len() as u64;
+        match found.last_mut() {
+            Some(last) if last.place.end == at && last.is_readable == is_readable => {
+                last.place.end = place.end
+            }
+            _ => found.push(Difference { place, is_readable }),
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,216 @@
+//! Kills and losses of power at random points, of runs that go on from others that were cut off.
+
+use std::collections::BTreeMap;
+
+use likenew_core::powercut::{End, Power, Volatile};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::rig::{Counted, VolatilePaper, content, ranges};
+use crate::plan::Task;
+use crate::{Found, Refresh, RefreshError, Settings, Verify};
+
+const IDENTITY: &str = "a drive in memory";
+const CASES: u64 = 600;
+
+#[derive(Debug, Default)]
+struct Counts {
+    cuts: u64,
+    kills: u64,
+    power_losses: u64,
+    while_beginning: u64,
+    while_going_on: u64,
+    torn_chunks: u64,
+    unreadable: u64,
+    by_word: u64,
+    finished: u64,
+}
+
+/// One refresh from its begin to its end, however often it is cut off.
+struct Case {
+    truth: Vec<u8>,
+    task: Task,
+    ground: Counted,
+    paper: VolatilePaper,
+    aside: VolatilePaper,
+    power: Power,
+    random: Xoshiro256PlusPlus,
+    cuts: u64,
+    seed: u64,
+}
+
+impl Case {
+    fn new(seed: u64) -> Self {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let block = if random.random() { 512 } else { 4096 };
+        // From a size on there are witnesses.
+        let most = if random.random() { 200 << 10 } else { 2 << 20 };
+        let bytes = u64::from(block) * random.random_range(1..=most / u64::from(block));
+        let truth = content(bytes as usize, &mut random);
+        let power = Power::default();
+        let settings = Settings {
+            chunk_bytes: 4096 << random.random_range(0..5),
+            skips_zeros: random.random_range(0..4) > 0,
+            verify: if random.random_range(0..4) > 0 { Verify::All } else { Verify::Off },
+        };
+        let task = Task {
+            identity: IDENTITY.to_owned(),
+            ranges: ranges(bytes, u64::from(block), &mut random),
+            settings,
+            ..Task::default()
+        };
+        let device = Volatile::new(truth.clone(), block, seed, &power);
+        Self {
+            truth,
+            task,
+            ground: Counted { device, writes: BTreeMap::new() },
+            paper: VolatilePaper::new(seed ^ 1, &power),
+            aside: VolatilePaper::new(seed ^ 2, &power),
+            power,
+            random,
+            cuts: 0,
+            seed,
+        }
+    }
+
+    fn run(mut self, counts: &mut Counts) {
+        let mut has_begun = false;
+        loop {
+            if self.cuts < 8 {
+                let most = [12, 60, 400][self.random.random_range(0..3)];
+                self.power.cut_after(self.random.random_range(0..most));
+            }
+            let result = if has_begun { self.go_on(counts) } else { self.begin() };
+            match result {
+                Ok(()) => break,
+                Err(error) => assert!(self.power.is_off(), "case {}: {error}", self.seed),
+            }
+            self.come_back(counts);
+            has_begun = self.look(counts);
+        }
+        self.power.on();
+        self.is_whole();
+        let looked = Found::look(&mut self.ground, &mut self.paper, IDENTITY);
+        assert!(matches!(looked, Err(RefreshError::Finished)), "case {}", self.seed);
+        let most = self.ground.writes.values().max().copied().unwrap_or(0);
+        assert!(most <= 1 + self.cuts, "case {}: {most} writes after {} cuts", self.seed, self.cuts);
+        counts.finished += 1;
+    }
+
+    fn begin(&mut self) -> Result<(), RefreshError> {
+        let mut refresh = Refresh::begin(&mut self.ground, &mut self.paper, &self.task)?;
+        // Some runs are stopped and go on, as after Ctrl-C.
+        for _ in 0..self.random.random_range(0..40) {
+            if refresh.step()?.is_none() {
+                return Ok(());
+            }
+        }
+        refresh.stop()?;
+        match Found::look(&mut self.ground, &mut self.paper, IDENTITY) {
+            Ok(found) => {
+                assert_eq!((found.in_flight().count(), found.differences().count()), (0, 0));
+                finish(found.go_on(&mut self.aside)?)
+            }
+            Err(RefreshError::Finished) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn go_on(&mut self, counts: &mut Counts) -> Result<(), RefreshError> {
+        let found = Found::look(&mut self.ground, &mut self.paper, IDENTITY);
+        let found = match found {
+            Err(RefreshError::Finished) => return Ok(()),
+            found => found?,
+        };
+        let refresh = match found.go_on(&mut self.aside) {
+            Err(RefreshError::TooMuch { .. }) if !self.power.is_off() => {
+                counts.by_word += 1;
+                let found = Found::look(&mut self.ground, &mut self.paper, IDENTITY)?;
+                found.with_owners_word().go_on(&mut self.aside)
+            }
+            refresh => refresh,
+        };
+        if refresh.is_err() {
+            counts.while_going_on += 1;
+        }
+        finish(refresh?)
+    }
+
+    fn come_back(&mut self, counts: &mut Counts) {
+        let end = if self.random.random_range(0..3) == 0 { End::Killed } else { End::PowerLost };
+        self.ground.device.come_back(end);
+        self.paper.come_back(end);
+        self.aside.come_back(end);
+        self.power.on();
+        self.cuts += 1;
+        counts.cuts += 1;
+        match end {
+            End::Killed => counts.kills += 1,
+            End::PowerLost => counts.power_losses += 1,
+        }
+    }
+
+    /// Everything but chunks in flight is whole; whether a journal was begun.
+    fn look(&mut self, counts: &mut Counts) -> bool {
+        let found = match Found::look(&mut self.ground, &mut self.paper, IDENTITY) {
+            Ok(found) => found,
+            Err(RefreshError::Finished) => {
+                self.is_whole();
+                return true;
+            }
+            Err(RefreshError::NoJournal(_) | RefreshError::Paper { .. }) => {
+                // It was cut off while it began: nothing was written, and the owner removes it.
+                assert!(self.ground.writes.is_empty(), "case {}", self.seed);
+                self.is_whole();
+                self.paper = VolatilePaper::new(self.random.random(), &self.power);
+                counts.while_beginning += 1;
+                return false;
+            }
+            Err(error) => panic!("case {}: {error}", self.seed),
+        };
+        let in_flight: Vec<_> = found.in_flight().collect();
+        assert!(in_flight.len() <= 2);
+        let differences: Vec<_> = found.differences().cloned().collect();
+        counts.torn_chunks += u64::from(!differences.is_empty());
+        counts.unreadable += differences.iter().filter(|difference| !difference.is_readable).count() as u64;
+        let inside = |at: u64| in_flight.iter().any(|place| place.contains(&at));
+        for (index, block) in self.truth.chunks(512).enumerate() {
+            let at = index * 512;
+            let device = &self.ground.device;
+            let is_whole = !device.is_unreadable(at, 512) && device.content()[at..at + 512] == *block;
+            assert!(is_whole || inside(at as u64), "case {}: byte {at} was not in flight", self.seed);
+            let differs = differences.iter().any(|difference| difference.place.contains(&(at as u64)));
+            assert!(is_whole || differs, "case {}: byte {at} is not named", self.seed);
+        }
+        true
+    }
+
+    fn is_whole(&self) {
+        let device = &self.ground.device;
+        assert!(device.content() == self.truth, "case {}", self.seed);
+        assert!(!device.is_unreadable(0, self.truth.len()), "case {}", self.seed);
+    }
+}
+
+fn finish<G: likenew_core::ground::Ground, P: crate::Paper>(
+    mut refresh: Refresh<G, P>,
+) -> Result<(), RefreshError> {
+    while refresh.step()?.is_some() {}
+    let progress = refresh.progress();
+    assert_eq!(progress.done_bytes, progress.all_bytes);
+    Ok(())
+}
+
+#[test]
+fn no_kill_and_no_loss_of_power_costs_a_byte() {
+    let mut counts = Counts::default();
+    for seed in 0..CASES {
+        Case::new(seed).run(&mut counts);
+    }
+    println!("{counts:?}");
+    let Counts { cuts, kills, power_losses, while_beginning, while_going_on, .. } = counts;
+    assert!(cuts >= 1000 && kills >= 300 && power_losses >= 500, "{counts:?}");
+    assert!(while_beginning >= 20 && while_going_on >= 80, "{counts:?}");
+    assert!(counts.torn_chunks >= 100 && counts.unreadable >= 50 && counts.by_word > 0, "{counts:?}");
+    assert_eq!(counts.finished, CASES);
+}

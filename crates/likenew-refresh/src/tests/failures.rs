@@ -1,0 +1,180 @@
+//! Drives and papers that fail: what is said, and that nothing is lost.
+
+use std::io;
+
+use likenew_core::ground::Ground;
+use likenew_core::powercut::{Power, Volatile};
+use rand::SeedableRng as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::rig::content;
+use crate::plan::Task;
+use crate::{Found, Paper, Refresh, RefreshError, Settings};
+
+const CHUNK: u64 = 8192;
+
+/// A drive that refuses writes to a place, or takes them and forgets.
+#[derive(Debug)]
+struct Bad {
+    device: Volatile,
+    at: u64,
+    forgets: bool,
+    is_well: bool,
+    flushes: u32,
+}
+
+impl Ground for Bad {
+    fn bytes(&self) -> u64 {
+        self.device.bytes()
+    }
+
+    fn block(&self) -> u32 {
+        self.device.block()
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.device.read_at(offset, into)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.is_well || !(offset..offset + bytes.len() as u64).contains(&self.at) {
+            return self.device.write_at(offset, bytes);
+        }
+        if !self.forgets {
+            self.device.write_at(offset, &bytes[..512])?;
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        let mut other = bytes.to_vec();
+        other[(self.at - offset) as usize] ^= 0x10;
+        self.device.write_at(offset, &other)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.flushes += 1;
+        self.device.flush()
+    }
+}
+
+fn ground(at: u64, forgets: bool) -> (Vec<u8>, Bad, Task) {
+    let truth = content(10 * CHUNK as usize, &mut Xoshiro256PlusPlus::seed_from_u64(3));
+    let device = Volatile::new(truth.clone(), 512, 1, &Power::default());
+    let task = Task {
+        ranges: std::iter::once(0..device.bytes()).collect(),
+        settings: Settings { chunk_bytes: CHUNK as u32, skips_zeros: false, ..Settings::default() },
+        ..Task::default()
+    };
+    (truth, Bad { device, at, forgets, is_well: false, flushes: 0 }, task)
+}
+
+fn run<G: Ground, P: Paper>(mut refresh: Refresh<G, P>) -> Result<(), RefreshError> {
+    while refresh.step()?.is_some() {}
+    Ok(())
+}
+
+#[test]
+fn the_first_place_that_can_not_be_read_ends_it() {
+    let (truth, mut ground, task) = ground(u64::MAX, false);
+    ground.device.spoil(5 * CHUNK as usize / 512 + 3);
+    let mut paper = Vec::new();
+    let mut refresh = Refresh::begin(&mut ground, &mut paper, &task).unwrap();
+    for _ in 0..5 {
+        refresh.step().unwrap().unwrap();
+    }
+    let error = refresh.step().unwrap_err();
+    assert!(
+        matches!(error, RefreshError::Read { offset, length: CHUNK, .. } if offset == 5 * CHUNK),
+        "{error}"
+    );
+    assert!(error.to_string().contains("8 KiB at byte 40960"), "{error}");
+    drop(refresh);
+    assert!(ground.device.is_unreadable(5 * CHUNK as usize, 4096), "nobody has written there");
+    assert_eq!(ground.flushes, 3, "two chunks each, and what was written before");
+    // It can be read again, for now: the refresh goes on from there.
+    ground.device.scribble(5 * CHUNK as usize, &truth[5 * CHUNK as usize..6 * CHUNK as usize]);
+    run(Found::look(&mut ground, &mut paper, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    assert!(ground.device.content() == truth);
+}
+
+#[test]
+fn a_write_that_fails_is_made_up_for() {
+    let (truth, mut ground, task) = ground(3 * CHUNK + 700, false);
+    let mut paper = Vec::new();
+    let error = run(Refresh::begin(&mut ground, &mut paper, &task).unwrap()).unwrap_err();
+    assert!(matches!(error, RefreshError::Write { offset, .. } if offset == 3 * CHUNK), "{error}");
+    assert!(error.to_string().contains("go on when the drive takes writes again"), "{error}");
+    // Still so: the same again.
+    let again = Found::look(&mut ground, &mut paper, "").unwrap().go_on(&mut Vec::new()).unwrap_err();
+    assert!(matches!(again, RefreshError::Write { .. }), "{again}");
+    ground.is_well = true;
+    run(Found::look(&mut ground, &mut paper, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    assert!(ground.device.content() == truth);
+}
+
+#[test]
+fn a_drive_that_does_not_keep_what_is_written_is_found_out_while_the_journal_has_it() {
+    let (truth, mut ground, task) = ground(4 * CHUNK + 700, true);
+    let mut paper = Vec::new();
+    let error = run(Refresh::begin(&mut ground, &mut paper, &task).unwrap()).unwrap_err();
+    assert!(matches!(error, RefreshError::NotKept { offset, .. } if offset == 4 * CHUNK), "{error}");
+    assert!(ground.device.content() != truth);
+    let pieces = crate::saved(&mut paper).unwrap();
+    let piece = pieces.iter().find(|piece| piece.place.start == 4 * CHUNK).unwrap();
+    let mut taken = Vec::new();
+    piece.take_out(&mut paper, &mut taken).unwrap();
+    assert!(taken == truth[4 * CHUNK as usize..5 * CHUNK as usize]);
+    ground.is_well = true;
+    run(Found::look(&mut ground, &mut paper, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    assert!(ground.device.content() == truth);
+}
+
+#[test]
+fn a_paper_that_is_full_stops_it_before_the_ground_is_touched() {
+    struct Full(Vec<u8>, u32);
+    impl Paper for Full {
+        fn bytes(&mut self) -> io::Result<u64> {
+            self.0.bytes()
+        }
+        fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+            self.0.read_at(offset, into)
+        }
+        fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+            self.1 = self.1.checked_sub(1).ok_or(io::ErrorKind::StorageFull)?;
+            self.0.write_at(offset, bytes)
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    for writes in 0..8 {
+        let (truth, mut ground, task) = ground(u64::MAX, false);
+        let mut paper = Full(Vec::new(), writes);
+        let begun = Refresh::begin(&mut ground, &mut paper, &task);
+        let error = begun.and_then(run).unwrap_err();
+        assert!(matches!(error, RefreshError::Paper { .. }), "{error}");
+        assert!(ground.device.content() == truth);
+        paper.1 = u32::MAX;
+        match Found::look(&mut ground, &mut paper, "") {
+            Ok(found) => run(found.go_on(&mut Vec::new()).unwrap()).unwrap(),
+            Err(error) => assert!(matches!(error, RefreshError::NoJournal(_)) && writes < 4, "{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_journal_is_begun_on_an_empty_paper_alone() {
+    let (_, mut ground, task) = ground(u64::MAX, false);
+    let mut paper = Vec::new();
+    drop(Refresh::begin(&mut ground, &mut paper, &task).unwrap());
+    let before = paper.clone();
+    let error = Refresh::begin(&mut ground, &mut paper, &task).unwrap_err();
+    assert!(matches!(error, RefreshError::NotEmpty) && paper == before, "{error}");
+}
+
+#[test]
+#[should_panic(expected = "goes on from its journal alone")]
+fn a_refresh_that_has_failed_takes_no_further_step() {
+    let (_, mut ground, task) = ground(0, false);
+    let mut refresh = Refresh::begin(&mut ground, Vec::new(), &task).unwrap();
+    assert!(refresh.step().is_err());
+    let _ = refresh.step();
+}

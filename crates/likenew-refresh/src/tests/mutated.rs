@@ -1,0 +1,208 @@
+//! Journals that were changed: none leads to a wrong write, none to a panic.
+
+use likenew_core::powercut::{Power, Volatile};
+use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::rig::Guarded;
+use crate::plan::{Plan, Task};
+use crate::record::{BLOCK, Kind, Record};
+use crate::{Found, Refresh, RefreshError, Settings, Verify, saved};
+
+const IDENTITY: &str = "a drive";
+const CHUNK: usize = 8 << 10;
+const GROUND: usize = 48 << 10;
+const MUTATIONS: usize = 100_000;
+
+/// A refresh that was cut off after so many steps.
+struct Base {
+    journal: Vec<u8>,
+    truth: Vec<u8>,
+    /// As the cut has left it: sectors of the chunks in flight are torn in some.
+    ground: Vec<u8>,
+}
+
+fn task(verify: Verify) -> Task {
+    // Half a chunk at the end, and places that are left alone.
+    let ranges = vec![0..32 << 10, 36 << 10..40 << 10];
+    let settings = Settings { chunk_bytes: CHUNK as u32, verify, ..Settings::default() };
+    Task {
+        identity: IDENTITY.to_owned(),
+        note: "a note".to_owned(),
+        ranges,
+        marks: vec![0..512, 40 << 10..41 << 10],
+        settings,
+    }
+}
+
+impl Base {
+    fn new(steps: usize, torn: usize, random: &mut Xoshiro256PlusPlus) -> Self {
+        let mut truth = vec![0; GROUND];
+        random.fill_bytes(&mut truth);
+        let mut device = Volatile::new(truth.clone(), 512, 1, &Power::default());
+        let mut journal = Vec::new();
+        let mut refresh = Refresh::begin(&mut device, &mut journal, &task(Verify::All)).unwrap();
+        for _ in 0..steps {
+            refresh.step().unwrap().unwrap();
+        }
+        drop(refresh);
+        let mut base = Self { journal, truth: truth.clone(), ground: truth };
+        let found = Found::look(&mut device, &mut base.journal, IDENTITY).unwrap();
+        let in_flight: Vec<_> = found.in_flight().collect();
+        for place in &in_flight {
+            for _ in 0..torn {
+                let sector = random.random_range(place.start / 512..place.end / 512) as usize;
+                random.fill_bytes(&mut base.ground[sector * 512..][..512]);
+            }
+        }
+        base
+    }
+}
+
+/// Where the parts of a journal are.
+fn slot(index: usize) -> usize {
+    BLOCK + index * (BLOCK + CHUNK)
+}
+
+/// Changes one journal in one of many ways; `others` are journals of the same and of other refreshes.
+fn mutate(base: &Base, others: &[Base], random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
+    let mut journal = base.journal.clone();
+    let end = journal.len();
+    match random.random_range(0..12) {
+        0 | 1 => {
+            for _ in 0..random.random_range(1..8) {
+                journal[random.random_range(0..end)] ^= 1 << random.random_range(0..8);
+            }
+        }
+        // The parts that say something, bit by bit.
+        2 => {
+            let at = [0, slot(0), slot(1)][random.random_range(0..3)] + random.random_range(0..400);
+            journal[at] ^= 1 << random.random_range(0..8);
+        }
+        3 => journal.truncate(random.random_range(0..=end)),
+        4 => journal.extend(vec![0; random.random_range(1..20_000)]),
+        5 => {
+            let length = random.random_range(1..=CHUNK);
+            let (from, to) = (random.random_range(0..end - length), random.random_range(0..end - length));
+            let slice = journal[from..from + length].to_vec();
+            let other = journal[to..to + length].to_vec();
+            journal[to..to + length].copy_from_slice(&slice);
+            if from.abs_diff(to) >= length {
+                journal[from..from + length].copy_from_slice(&other);
+            }
+        }
+        6 => {
+            let length = random.random_range(1..=CHUNK);
+            let at = random.random_range(0..end - length);
+            let fill = [0, 0xFF, random.random()][random.random_range(0..3)];
+            journal[at..at + length].fill(fill);
+        }
+        // Another journal's slots or head.
+        7 => {
+            let other = &others[random.random_range(0..others.len())].journal;
+            let (from, to) = [(0, BLOCK), (slot(0), slot(1)), (slot(1), end)][random.random_range(0..3)];
+            journal[from..to].copy_from_slice(&other[from..to]);
+        }
+        8 => random.fill_bytes(&mut journal),
+        9 => {
+            let at =
+                b"likenew refresh journal: keep this file until the refresh has finished. Version ".len();
+            journal[at] = random.random();
+        }
+        10 => nonsense_record(&mut journal, random),
+        _ => nonsense_plan(&mut journal, random),
+    }
+    journal
+}
+
+fn any(random: &mut Xoshiro256PlusPlus) -> u64 {
+    match random.random_range(0..5) {
+        0 => random.random(),
+        1 => u64::MAX - random.random_range(0..3),
+        2 => random.random_range(0..4),
+        3 => 512 * random.random_range(0..200),
+        _ => CHUNK as u64 * random.random_range(0..10),
+    }
+}
+
+/// A record whose checksum is right and whose values are not.
+fn nonsense_record(journal: &mut [u8], random: &mut Xoshiro256PlusPlus) {
+    let index = random.random_range(0..2);
+    let block = &mut journal[slot(index)..][..BLOCK + CHUNK];
+    let Some(mut record) = Record::decode(block) else { return };
+    let resigns = random.random();
+    match random.random_range(0..6) {
+        0 => record.turn = any(random),
+        1 => record.place.start = any(random),
+        2 => record.place.end = any(random),
+        3 => record.kind = [Kind::Chunk, Kind::Settled, Kind::Found][random.random_range(0..3)],
+        4 => record.journal = random.random(),
+        // Another chunk, whole as it seems: everything there differs.
+        _ => record.place = CHUNK as u64..2 * CHUNK as u64,
+    }
+    let length = record.place.end.wrapping_sub(record.place.start);
+    if resigns && record.place.start <= record.place.end && length == CHUNK as u64 {
+        record.hash = record.hash_of(&block[BLOCK..]);
+    }
+    record.encode(block);
+}
+
+/// A plan whose checksum is right and whose values are not, with records that belong to it.
+fn nonsense_plan(journal: &mut [u8], random: &mut Xoshiro256PlusPlus) {
+    let end = journal.len() as u64;
+    let read = |bytes: usize| Ok::<_, RefreshError>(journal[..bytes].to_vec());
+    let (plan, ..) = Plan::decode(end, read).unwrap();
+    let text = serde_json::to_string(&plan).unwrap();
+    // Any number of the plan becomes another one.
+    let numbers: Vec<(usize, &str)> = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|part| !part.is_empty())
+        .map(|part| (part.as_ptr().addr() - text.as_ptr().addr(), part))
+        .collect();
+    let (at, number) = numbers[random.random_range(0..numbers.len())];
+    let text = format!("{}{}{}", &text[..at], any(random), &text[at + number.len()..]);
+    let Ok(plan) = serde_json::from_str::<Plan>(&text) else { return };
+    let head = plan.encode();
+    journal[..BLOCK].copy_from_slice(&head[..BLOCK]);
+    let line = head.split(|byte| *byte == b'\n').nth(1).unwrap();
+    let id = u64::from_str_radix(std::str::from_utf8(&line[11..]).unwrap(), 16).unwrap();
+    for index in 0..2 {
+        let block = &mut journal[slot(index)..][..BLOCK + CHUNK];
+        let Some(mut record) = Record::decode(block) else { continue };
+        record.journal = id;
+        let length = record.length() as usize;
+        record.hash = record.hash_of(&block[BLOCK..BLOCK + length]);
+        record.encode(block);
+    }
+}
+
+#[test]
+fn no_mutated_journal_leads_to_a_wrong_write() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(8);
+    let bases: Vec<Base> = (0..18).map(|index| Base::new(index % 6, (index / 6) * 2, &mut random)).collect();
+    let (mut refused, mut gone_on) = (0, 0);
+    for index in 0..MUTATIONS {
+        let base = &bases[index % bases.len()];
+        let mut journal = mutate(base, &bases, &mut random);
+        let mut ground = Guarded { content: base.ground.clone(), truth: &base.truth, writes: 0 };
+        let length = journal.len();
+        let pieces = saved(&mut journal).unwrap();
+        assert!(pieces.iter().map(|piece| piece.place.end - piece.place.start).sum::<u64>() <= length as u64);
+        let found = Found::look(&mut ground, &mut journal, IDENTITY);
+        let refresh = found.and_then(|found| found.go_on(&mut Vec::new()));
+        match refresh {
+            Err(error) => {
+                assert!(error.is_refusal(), "{error}");
+                assert_eq!(ground.writes, 0, "{error}");
+                refused += 1;
+            }
+            Ok(mut refresh) => {
+                while refresh.step().unwrap().is_some() {}
+                gone_on += 1;
+            }
+        }
+    }
+    println!("{MUTATIONS} mutated journals: {refused} refused, {gone_on} gone on");
+    assert_eq!(refused + gone_on, MUTATIONS);
+    assert!(refused > MUTATIONS / 2 && gone_on > MUTATIONS / 20, "{refused} {gone_on}");
+}

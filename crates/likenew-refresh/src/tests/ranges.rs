@@ -1,0 +1,86 @@
+//! Ranges of all kinds: what can not be is refused, what can be is rewritten once and nothing else.
+
+use likenew_core::ground::Ground as _;
+use likenew_core::powercut::{Power, Volatile};
+use proptest::prelude::*;
+
+use super::rig::Counted;
+use crate::plan::Task;
+use crate::{Ranges, Refresh, RefreshError, Settings, Step};
+
+const BYTES: u64 = 64 << 10;
+
+proptest! {
+    #[test]
+    fn only_whole_blocks_in_order_within_the_ground_are_taken(
+        edges in prop::collection::vec((0u64..(BYTES / 256) + 20, 0u64..60), 0..6),
+        chunk_bits in 12u32..18,
+    ) {
+        let ranges: Vec<_> = edges.iter().map(|(start, length)| start * 256..(start + length) * 256).collect();
+        let possible = ranges.iter().all(|range| {
+            !range.is_empty() && range.end <= BYTES && range.start % 512 == 0 && range.end % 512 == 0
+        }) && ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
+        let device = Volatile::new(vec![7; BYTES as usize], 512, 1, &Power::default());
+        let mut ground = Counted { device, writes: Default::default() };
+        let settings = Settings { chunk_bytes: 1 << chunk_bits, ..Settings::default() };
+        let task = Task { ranges: ranges.clone(), settings, ..Task::default() };
+        let mut paper = Vec::new();
+        match Refresh::begin(&mut ground, &mut paper, &task) {
+            Err(RefreshError::Unsuitable(sentence)) => {
+                prop_assert!(!possible, "{sentence}");
+                prop_assert!(sentence.contains("nothing was changed"), "{sentence}");
+                prop_assert!(ground.writes.is_empty() && paper.is_empty());
+            }
+            Err(error) => prop_assert!(false, "{error}"),
+            Ok(mut refresh) => {
+                prop_assert!(possible, "{ranges:?}");
+                let mut written = Vec::new();
+                while let Some(step) = refresh.step().unwrap() {
+                    let Step::Written(place) = step else { panic!("nothing is zero") };
+                    prop_assert!(place.end - place.start <= 1 << chunk_bits);
+                    written.push(place);
+                }
+                prop_assert_eq!(Ranges::new(&written, BYTES, 512).unwrap(), Ranges::new(&ranges, BYTES, 512).unwrap());
+                prop_assert_eq!(refresh.progress().written_bytes, ranges.iter().map(|range| range.end - range.start).sum::<u64>());
+                prop_assert!(ground.writes.values().all(|count| *count == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_union_without_another_covers_what_only_the_first_does(
+        one in prop::collection::vec((0u64..100, 1u64..30), 0..6),
+        two in prop::collection::vec((0u64..100, 1u64..30), 0..6),
+    ) {
+        let union = |parts: &[(u64, u64)]| {
+            Ranges::union(parts.iter().map(|(start, length)| start * 512..(start + length) * 512).collect(), 120 * 512, 512)
+        };
+        let covers = |ranges: &Ranges, at: u64| ranges.as_slice().iter().any(|range| range.contains(&at));
+        let (one, two) = (union(&one), union(&two));
+        let rest = one.without(&two);
+        for at in (0..130 * 512).step_by(512) {
+            prop_assert_eq!(covers(&rest, at), covers(&one, at) && !covers(&two, at));
+        }
+        prop_assert_eq!(Ranges::new(rest.as_slice(), 120 * 512, 512).unwrap(), rest);
+    }
+}
+
+#[test]
+fn chunks_of_zeros_are_left_as_they_are_unless_asked_for() {
+    for (skips_zeros, written) in [(true, 3), (false, 4)] {
+        let mut content = vec![7; 4 * 4096];
+        content[4096..8192].fill(0);
+        // One byte more, and it is no chunk of zeros.
+        content[2 * 4096..3 * 4096 - 1].fill(0);
+        let device = Volatile::new(content, 512, 1, &Power::default());
+        let mut ground = Counted { device, writes: Default::default() };
+        let settings = Settings { chunk_bytes: 4096, skips_zeros, ..Settings::default() };
+        let ranges = std::iter::once(0..ground.bytes()).collect();
+        let task = Task { ranges, settings, ..Task::default() };
+        let mut refresh = Refresh::begin(&mut ground, Vec::new(), &task).unwrap();
+        while refresh.step().unwrap().is_some() {}
+        let progress = refresh.progress();
+        assert_eq!(progress.written_bytes, written * 4096);
+        assert_eq!((progress.done_bytes, progress.zero_bytes), (4 * 4096, (4 - written) * 4096));
+    }
+}

@@ -1,0 +1,175 @@
+//! Somebody writes to the ground between a cut and going on: nothing newer is ever lost.
+
+use std::ops::Range;
+
+use likenew_core::powercut::{End, Power, Volatile};
+use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::rig::content;
+use crate::plan::Task;
+use crate::witnesses::witnesses;
+use crate::{Found, Refresh, RefreshError, Settings, saved};
+
+const IDENTITY: &str = "a drive";
+const BYTES: usize = 2 << 20;
+const CHUNK: u32 = 64 << 10;
+/// In the last MiB, where no witness but the end stands after its first page.
+const FREE: Range<usize> = 0x14_0000..0x15_0000;
+
+/// A refresh that lost its power while `FREE` was in flight, and the drive as it then is.
+struct Cut {
+    device: Volatile,
+    journal: Vec<u8>,
+    aside: Vec<u8>,
+    in_flight: Vec<Range<u64>>,
+}
+
+impl Cut {
+    /// None where the loss of power has torn something itself.
+    fn new(seed: u64) -> Option<Self> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let power = Power::default();
+        let mut device = Volatile::new(content(BYTES, &mut random), 512, seed, &power);
+        let task = Task {
+            identity: IDENTITY.to_owned(),
+            ranges: std::iter::once(0..BYTES as u64).collect(),
+            settings: Settings { chunk_bytes: CHUNK, skips_zeros: false, ..Settings::default() },
+            ..Task::default()
+        };
+        let mut journal = Vec::new();
+        let mut refresh = Refresh::begin(&mut device, &mut journal, &task).unwrap();
+        while refresh.progress().done_bytes < refresh.journal().ranges().bytes_before(FREE.end as u64) {
+            refresh.step().unwrap().unwrap();
+        }
+        drop(refresh);
+        device.come_back(End::PowerLost);
+        let mut cut = Self { device, journal, aside: Vec::new(), in_flight: Vec::new() };
+        let found = cut.look().unwrap();
+        let (in_flight, torn) = (found.in_flight().collect::<Vec<_>>(), found.differences().count());
+        assert!(in_flight.iter().any(|place| place.contains(&(FREE.end as u64 - 1))), "{in_flight:?}");
+        cut.in_flight = in_flight;
+        (torn == 0).then_some(cut)
+    }
+
+    fn look(&mut self) -> Result<Found<&mut Volatile, &mut Vec<u8>>, RefreshError> {
+        Found::look(&mut self.device, &mut self.journal, IDENTITY)
+    }
+
+    fn finish(&mut self) -> Result<(), RefreshError> {
+        let Self { device, journal, aside, .. } = self;
+        let mut refresh = Found::look(device, journal, IDENTITY)?.go_on(aside)?;
+        while refresh.step()?.is_some() {}
+        Ok(())
+    }
+
+    /// Refused, and nothing was written.
+    #[track_caller]
+    fn refuses(&mut self) -> RefreshError {
+        let before = self.device.content().to_vec();
+        let error = self.finish().unwrap_err();
+        assert!(error.is_refusal() && self.device.content() == before, "{error}");
+        error
+    }
+}
+
+fn cuts() -> impl Iterator<Item = Cut> {
+    let cuts: Vec<Cut> = (0..120).filter_map(Cut::new).collect();
+    assert!(cuts.len() > 20, "{}", cuts.len());
+    cuts.into_iter()
+}
+
+#[test]
+fn whoever_left_a_mark_is_known_and_nothing_is_written() {
+    for (index, mut cut) in cuts().enumerate() {
+        let marks = witnesses(BYTES as u64, 512, &[]);
+        let mark = &marks.as_slice()[index % marks.as_slice().len()];
+        let at = mark.start as usize + 5;
+        cut.device.scribble(at, &[cut.device.content()[at] ^ 1]);
+        assert!(matches!(cut.refuses(), RefreshError::ChangedButWhole));
+        // With a file written where a chunk was in flight, the saved one can still be taken out, and both be compared.
+        cut.device.scribble(FREE.start + 512, &[7; 1024]);
+        let error = cut.refuses();
+        assert!(matches!(error, RefreshError::Changed { sectors: 1 | 2, .. }), "{error}");
+        let pieces = saved(&mut cut.journal).unwrap();
+        assert_eq!(pieces.len(), 2);
+        let piece = pieces.iter().find(|piece| piece.place.contains(&(FREE.start as u64))).unwrap();
+        let mut taken = Vec::new();
+        piece.take_out(&mut cut.journal, &mut taken).unwrap();
+        assert_eq!(taken.len() as u64, piece.place.end - piece.place.start);
+    }
+}
+
+#[test]
+fn what_was_written_outside_of_chunks_in_flight_stays() {
+    for mut cut in cuts() {
+        let marks = witnesses(BYTES as u64, 512, &[]);
+        let mut scribbled = cut.device.content().to_vec();
+        for at in (0..BYTES).step_by(10 * 512) {
+            let place = at as u64..at as u64 + 512;
+            let overlaps = |other: &Range<u64>| other.start < place.end && place.start < other.end;
+            if !cut.in_flight.iter().chain(marks.as_slice()).any(overlaps) {
+                scribbled[at..at + 512].fill(0x5A);
+                cut.device.scribble(at, &[0x5A; 512]);
+            }
+        }
+        cut.finish().unwrap();
+        assert!(cut.device.content() == scribbled);
+        assert!(cut.aside.is_empty());
+    }
+}
+
+#[test]
+fn what_no_witness_has_seen_is_kept_aside() {
+    for mut cut in cuts() {
+        let before = cut.device.content().to_vec();
+        cut.device.scribble(FREE.start + 512, &[7; 2048]);
+        let places: Vec<_> =
+            cut.look().unwrap().differences().map(|difference| difference.place.clone()).collect();
+        let start = FREE.start as u64 + 512;
+        assert!(places.len() == 1 && places[0] == (start..start + 2048), "{places:?}");
+        cut.finish().unwrap();
+        assert!(cut.device.content() == before, "it is restored");
+        let [piece] = &saved(&mut cut.aside).unwrap()[..] else { panic!("one piece") };
+        assert!(!piece.is_chunk && piece.place == (start..start + 2048));
+        let mut taken = Vec::new();
+        piece.take_out(&mut cut.aside, &mut taken).unwrap();
+        assert_eq!(taken, [7; 2048]);
+    }
+}
+
+#[test]
+fn more_than_a_cut_tears_is_left_alone_without_the_owners_word() {
+    for mut cut in cuts() {
+        let before = cut.device.content().to_vec();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(9);
+        let mut other = vec![0; FREE.len()];
+        random.fill_bytes(&mut other);
+        other[..random.random_range(0..4) * 512].fill(0);
+        cut.device.scribble(FREE.start, &other);
+        let error = cut.refuses();
+        assert!(matches!(error, RefreshError::TooMuch { .. }), "{error}");
+        let Cut { device, journal, aside, .. } = &mut cut;
+        let found = Found::look(device, journal, IDENTITY).unwrap().with_owners_word();
+        let mut refresh = found.go_on(aside).unwrap();
+        while refresh.step().unwrap().is_some() {}
+        assert!(cut.device.content() == before);
+        let kept: u64 =
+            saved(&mut cut.aside).unwrap().iter().map(|piece| piece.place.end - piece.place.start).sum();
+        assert!(kept > FREE.len() as u64 / 2, "{kept}");
+    }
+}
+
+#[test]
+fn another_drive_is_refused() {
+    let mut cut = cuts().next().unwrap();
+    let mut other = Volatile::new(vec![1; BYTES], 512, 1, &Power::default());
+    let mut shorter = Volatile::new(vec![1; BYTES / 2], 512, 1, &Power::default());
+    for (device, identity) in [(&mut other, "another drive"), (&mut shorter, IDENTITY)] {
+        let error = Found::look(device, &mut cut.journal, identity).unwrap_err();
+        assert!(matches!(error, RefreshError::OtherGround { .. }), "{error}");
+    }
+    // The same name and size: its witnesses are others.
+    let error = Found::look(&mut other, &mut cut.journal, IDENTITY).unwrap_err();
+    assert!(matches!(error, RefreshError::Changed { .. }), "{error}");
+}

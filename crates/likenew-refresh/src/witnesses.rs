@@ -1,0 +1,96 @@
+//! Places that are never rewritten, so that a change in them was somebody else's doing.
+//!
+//! They lie where partition tables, volumes and file systems leave a mark when they are used, at both ends, and evenly all over. They
+//! stay as old as they are; what is used often enough to leave a mark there is rewritten anyway.
+
+use std::io;
+use std::ops::Range;
+
+use likenew_core::ground::Ground;
+use twox_hash::XxHash3_64;
+
+use crate::ranges::Ranges;
+
+/// A ground shorter than this has none: half of a small file would be witnesses.
+const GROUND_BYTES_MIN: u64 = 1 << 20;
+/// Both ends: partition tables, boot sectors, superblocks, the headers of volumes; of files, the page in which databases count changes.
+const ENDS_BYTES: u64 = 1 << 20;
+/// No single place takes more of a ground than this share.
+const SHARE: u64 = 256;
+/// So many evenly spaced places at most, one in each MiB of small grounds, of this length.
+const SPOTS_MAX: u64 = 32;
+const SPOT_BYTES: u64 = 4096;
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// Where marks lie beyond the first MiB: checkpoints of f2fs and what stands inside LUKS1 (2 MiB), LUKS2 (16 MiB); copies of btrfs's
+/// superblock (64 MiB, 256 GiB); the file table of NTFS (3 GiB) (kernel documentation of f2fs and btrfs, cryptsetup's FAQ, mkntfs).
+const KNOWN: [Range<u64>; 5] = [
+    2 * MIB..4 * MIB + 64 * 1024,
+    16 * MIB..16 * MIB + 128 * 1024,
+    64 * MIB..64 * MIB + 4096,
+    3 * GIB..3 * GIB + 64 * 1024,
+    256 * GIB..256 * GIB + 4096,
+];
+
+/// Of a ground of so many bytes, with `marks` as further places.
+pub(crate) fn witnesses(bytes: u64, block: u32, marks: &[Range<u64>]) -> Ranges {
+    let mut places = marks.to_vec();
+    if bytes >= GROUND_BYTES_MIN {
+        let longest = bytes / SHARE;
+        let ends = ENDS_BYTES.min(longest);
+        places.extend([0..ends, bytes - ends..bytes]);
+        places.extend(
+            KNOWN.into_iter().filter(|place| place.end - place.start <= longest && place.end <= bytes),
+        );
+        let spots = SPOTS_MAX.min(bytes / MIB);
+        let spot = SPOT_BYTES.min(longest);
+        places.extend((1..spots).map(|index| index * (bytes / spots)).map(|start| start..start + spot));
+    }
+    Ranges::union(places, bytes, block)
+}
+
+/// A hash (XXH3) over all of them.
+///
+/// # Errors
+/// One can not be read.
+pub(crate) fn fingerprint(
+    witnesses: &Ranges,
+    ground: &mut impl Ground,
+) -> Result<u64, (Range<u64>, io::Error)> {
+    let mut hash = XxHash3_64::new();
+    let mut buffer = Vec::new();
+    for place in witnesses.as_slice() {
+        let mut at = place.start;
+        while at < place.end {
+            let end = (at + ENDS_BYTES).min(place.end);
+            buffer.resize((end - at) as usize, 0);
+            ground.read_at(at, &mut buffer).map_err(|error| (at..end, error))?;
+            std::hash::Hasher::write(&mut hash, &buffer);
+            at = end;
+        }
+    }
+    Ok(std::hash::Hasher::finish(&hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_few_and_where_marks_lie() {
+        for bytes in [MIB, 16 * MIB, 256 * MIB, 8 * GIB, 512 * GIB, 16 << 40] {
+            let all = witnesses(bytes, 512, &[]);
+            assert!(all.bytes() <= bytes / 24, "{} of {bytes}", all.bytes());
+            let covers = |at: u64| all.as_slice().iter().any(|place| place.contains(&at));
+            assert!(covers(0) && covers(1024) && covers(bytes - 1));
+        }
+        let all = witnesses(512 * GIB, 4096, &[5 * GIB + 100..5 * GIB + 200, 0..1]);
+        let covers = |at: u64| all.as_slice().iter().any(|place| place.contains(&at));
+        for at in [64 << 10, 2 * MIB, 16 * MIB + 1024, 64 * MIB, 256 * GIB, 5 * GIB] {
+            assert!(covers(at), "{at}");
+        }
+        assert!(witnesses(MIB - 512, 512, &[]).as_slice().is_empty());
+    }
+}
