@@ -22,7 +22,8 @@ pub trait Ground {
     /// Writes all of `bytes` there. It is durable after the next [`Ground::flush`] that succeeds.
     ///
     /// # Errors
-    /// The system's; any of the blocks may then have been written.
+    /// The system's; any of the blocks may then have been written. With [`io::ErrorKind::ResourceBusy`] none was: somebody else is
+    /// about to use the ground, and it is to be left alone.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Returns when everything written is where no loss of power takes it away.

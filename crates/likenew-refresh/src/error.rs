@@ -6,7 +6,7 @@ use likenew_core::units::amount;
 
 /// Every reason, as a sentence that says what to do.
 ///
-/// All but the last six come before anything was written to the ground.
+/// All but the last seven come before anything was written to the ground.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
     /// Ranges, chunk or ground are such that nothing can be done with them.
@@ -106,6 +106,11 @@ pub enum RefreshError {
         /// The system's answer.
         source: io::Error,
     },
+    /// Somebody else wants the ground.
+    #[error(
+        "stopped, as {0}. All that was written is what was there before; go on when that program has ended"
+    )]
+    Wanted(io::Error),
     /// The ground can not be flushed. The journal keeps what was written since the last time.
     #[error(
         "could not flush: {0}. The journal keeps the last chunks: keep it, and go on when the drive takes writes again"
@@ -145,10 +150,19 @@ impl RefreshError {
             Self::Paper { .. }
                 | Self::Read { .. }
                 | Self::Write { .. }
+                | Self::Wanted(_)
                 | Self::Flush(_)
                 | Self::ReadBack { .. }
                 | Self::NotKept { .. }
         )
+    }
+
+    /// What a failed write comes to.
+    pub(crate) fn write(offset: u64, length: u64) -> impl FnOnce(io::Error) -> Self {
+        move |source| match source.kind() {
+            io::ErrorKind::ResourceBusy => Self::Wanted(source),
+            _ => Self::Write { offset, length, source },
+        }
     }
 
     pub(crate) fn paper(doing: &'static str) -> impl FnOnce(io::Error) -> Self {

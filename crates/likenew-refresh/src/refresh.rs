@@ -1,5 +1,8 @@
 //! The rewriting itself, chunk by chunk.
 
+use std::io;
+use std::ops::Range;
+
 use likenew_core::ground::Ground;
 
 use crate::error::RefreshError;
@@ -32,9 +35,9 @@ pub struct Refresh<G, P> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// These bytes were written again.
-    Written(std::ops::Range<u64>),
+    Written(Range<u64>),
     /// These are zeros, and were left as they are.
-    Zeros(std::ops::Range<u64>),
+    Zeros(Range<u64>),
 }
 
 /// How far a refresh is.
@@ -158,16 +161,22 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
     }
 
     /// Saves the chunk that the sheet holds and writes it.
-    fn write(&mut self, place: std::ops::Range<u64>) -> Result<(), RefreshError> {
+    fn write(&mut self, place: Range<u64>) -> Result<(), RefreshError> {
         let length = place.end - place.start;
         self.turn += 1;
         self.is_settled = false;
         let record =
             Record::new(self.journal.id(), self.turn, Kind::Chunk, place.clone(), self.sheet.chunk(length));
         self.journal.write(&record, &mut self.sheet)?;
-        self.ground
-            .write_at(place.start, self.sheet.chunk(length))
-            .map_err(|source| RefreshError::Write { offset: place.start, length, source })?;
+        match self.ground.write_at(place.start, self.sheet.chunk(length)) {
+            Err(busy) if busy.kind() == io::ErrorKind::ResourceBusy => {
+                // None of it was written, and whoever comes may write there: it must never be restored.
+                self.at = place.start;
+                self.settle()?;
+                return Err(RefreshError::Wanted(busy));
+            }
+            written => written.map_err(RefreshError::write(place.start, length))?,
+        }
         self.written_bytes += length;
         self.in_flight.push(record);
         Ok(())
@@ -177,11 +186,8 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
     pub(crate) fn restore(&mut self, record: Record, bytes: &[u8]) -> Result<(), RefreshError> {
         let (offset, length) = (record.place.start, record.length());
         self.sheet.chunk(length).copy_from_slice(bytes);
-        self.ground.write_at(offset, self.sheet.chunk(length)).map_err(|source| RefreshError::Write {
-            offset,
-            length,
-            source,
-        })?;
+        let written = self.ground.write_at(offset, self.sheet.chunk(length));
+        written.map_err(RefreshError::write(offset, length))?;
         self.written_bytes += length;
         self.in_flight.push(record);
         Ok(())

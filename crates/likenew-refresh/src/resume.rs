@@ -174,7 +174,7 @@ impl State {
                 } else {
                     ((two, saved_two), (one, saved_one))
                 };
-                if older.0.turn + 1 != newest.0.turn || older.0.place.end > newest.0.place.start {
+                if !follows(&older.0, &newest.0) {
                     return damaged("its slots do not follow each other");
                 }
                 Self { newest, older: Some(older), doubtful: None }
@@ -194,6 +194,13 @@ impl State {
             }
         })
     }
+}
+
+/// Whether the records can have been written one after the other.
+fn follows(older: &Record, newest: &Record) -> bool {
+    // A chunk that was saved and then given up, since somebody wanted the ground, is one that is not dealt with.
+    let is_given_up = newest.kind == Kind::Settled && newest.place.start == older.place.start;
+    newest.turn == older.turn + 1 && (older.place.end <= newest.place.start || is_given_up)
 }
 
 /// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written, and it was the saving that

@@ -23,6 +23,13 @@ impl Extent {
         let has_none = UNUSABLE.iter().any(|(flag, _)| self.flags & flag != 0);
         (!has_none).then(|| self.physical..self.physical + self.length)
     }
+
+    /// Why its bytes can not be written again where they are, if they can not.
+    pub(crate) fn unfit(&self) -> Option<&'static str> {
+        let unwritten = (UNWRITTEN, "UNWRITTEN: it was reserved and never written");
+        let reasons = UNUSABLE.iter().copied().chain([unwritten]);
+        reasons.into_iter().find(|(flag, _)| self.flags & flag != 0).map(|(_, why)| why)
+    }
 }
 
 /// `FS_IOC_FIEMAP` of linux/fs.h.

@@ -178,3 +178,40 @@ fn a_refresh_that_has_failed_takes_no_further_step() {
     assert!(refresh.step().is_err());
     let _ = refresh.step();
 }
+
+#[test]
+fn whoever_wants_the_ground_gets_it_with_nothing_left_to_restore() {
+    struct Busy(Bad, u32);
+    impl Ground for Busy {
+        fn bytes(&self) -> u64 {
+            self.0.bytes()
+        }
+        fn block(&self) -> u32 {
+            self.0.block()
+        }
+        fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+            self.0.read_at(offset, into)
+        }
+        fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+            self.1 = self.1.checked_sub(1).ok_or(io::ErrorKind::ResourceBusy)?;
+            self.0.write_at(offset, bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            self.0.flush()
+        }
+    }
+    for writes in 0..10 {
+        let (mut truth, ground, task) = ground(u64::MAX, false);
+        let (mut ground, mut paper, mut aside) = (Busy(ground, writes), Vec::new(), Vec::new());
+        let error = run(Refresh::begin(&mut ground, &mut paper, &task).unwrap()).unwrap_err();
+        assert!(matches!(error, RefreshError::Wanted(_)), "{error}");
+        // They write all over it.
+        truth.fill(0x77);
+        ground.0.device.scribble(0, &truth);
+        ground.1 = u32::MAX;
+        let found = Found::look(&mut ground, &mut paper, "").unwrap();
+        assert_eq!(found.in_flight().count(), 0);
+        run(found.go_on(&mut aside).unwrap()).unwrap();
+        assert!(ground.0.device.content() == truth && aside.is_empty());
+    }
+}

@@ -1,0 +1,76 @@
+//! What of a file has blocks of its own that hold what the file holds.
+
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use likenew_core::fault::Fault;
+use rustix::fs::fsync;
+use rustix::io::Errno;
+
+use super::{LeftOut, refusal};
+use crate::fault::failed;
+use crate::mounts::Mount;
+use crate::trim::{Extent, Flush, extents};
+
+/// File systems that tell nothing of places and know neither holes nor sharing: all of a file lies alone.
+const PLAIN: [&str; 3] = ["vfat", "msdos", "exfat"];
+
+/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its data can not.
+pub(super) fn alone(
+    file: &OwnedFd,
+    path: &Path,
+    bytes: u64,
+    whole: u64,
+    block: u32,
+) -> Result<(Vec<Range<u64>>, Vec<LeftOut>), Fault> {
+    fsync(file).map_err(failed(format!("flush {}", path.display())))?;
+    match extents(file, bytes, Flush::First) {
+        Ok(extents) => Ok(sorted_out(&extents, bytes, whole, block)),
+        Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => {
+            let kind = Mount::of(file).map_or(String::new(), |mount| mount.kind);
+            if PLAIN.contains(&&*kind) {
+                return Ok((
+                    std::iter::once(0..whole).filter(|range| !range.is_empty()).collect(),
+                    Vec::new(),
+                ));
+            }
+            Err(refusal(
+                path,
+                &format!(
+                    "its file system ({kind}) does not tell what of it lies alone on the medium; copy it instead"
+                ),
+            ))
+        }
+        Err(errno) => Err(failed(format!("ask where {} lies", path.display()))(errno)),
+    }
+}
+
+fn sorted_out(extents: &[Extent], bytes: u64, whole: u64, block: u32) -> (Vec<Range<u64>>, Vec<LeftOut>) {
+    let (mut ranges, mut left_out) = (Vec::<Range<u64>>::new(), Vec::new());
+    let block = u64::from(block);
+    for extent in extents {
+        let end = extent.logical.saturating_add(extent.length);
+        let data = extent.logical..end.min(bytes);
+        if data.is_empty() {
+            continue;
+        }
+        if let Some(why) = extent.unfit() {
+            left_out.push(LeftOut { place: data, why });
+            continue;
+        }
+        let fit = data.start.next_multiple_of(block)..(data.end - data.end % block).min(whole);
+        match ranges.last_mut() {
+            // The system's answers are in order; what is not is left alone.
+            Some(last) if fit.start < last.end => continue,
+            Some(last) if fit.start == last.end && !fit.is_empty() => last.end = fit.end,
+            _ if !fit.is_empty() => ranges.push(fit.clone()),
+            _ => {}
+        }
+        if fit.end < data.end {
+            let place = fit.end.max(data.start)..data.end;
+            left_out.push(LeftOut { place, why: "it is less than a block at the end" });
+        }
+    }
+    (ranges, left_out)
+}
