@@ -10,38 +10,30 @@ mod times;
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::ground::Ground;
-use likenew_core::io::Slot;
-use rustix::fs::{
-    Advice, AtFlags, FileType, Mode, OFlags, Statx, StatxAttributes, StatxFlags, fadvise, fdatasync,
-    fgetxattr, statx,
-};
-use rustix::io::{Errno, pread, pwrite};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, StatxAttributes, StatxFlags, fgetxattr, statx};
+use rustix::io::Errno;
 
 use self::lease::Lease;
 use self::times::Times;
-use crate::buffers::Buffers;
 use crate::direct::Direct;
 use crate::fault::{failed, not_possible};
+use crate::raw_ground::RawGround;
 
 /// A file that nobody else has open, for as long as this lives.
+#[derive(Debug)]
 pub struct FileGround {
     path: PathBuf,
     // Given back before the file is closed.
     lease: Lease,
-    fd: OwnedFd,
-    direct: Direct,
-    bytes: u64,
+    raw: RawGround,
     identity: String,
     ranges: Vec<Range<u64>>,
     left_out: Vec<LeftOut>,
     times: Times,
-    /// For callers whose memory is not aligned as direct I/O wants it.
-    bounce: Option<Buffers>,
 }
 
 /// A part of a file that is better left as it is.
@@ -65,31 +57,28 @@ impl FileGround {
         let flags = OFlags::RDWR | OFlags::NOATIME | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
         let (fd, direct) = Direct::open(|more| rustix::fs::open(path, flags | more, Mode::empty()))
             .map_err(|errno| not_opened(path, errno))?;
+        let capability = fgetxattr(&fd, "security.capability", &mut [0; 64][..]);
+        if !matches!(capability, Err(Errno::NODATA | Errno::NOTSUP)) {
+            return Err(refusal(path, "it is a program with capabilities, which every write takes away"));
+        }
+        // From here on it can not be opened or cut off without our being asked.
+        let lease = Lease::take(&fd).map_err(|why| refusal(path, why))?;
         let stat = statx(&fd, "", AtFlags::EMPTY_PATH, FLAGS)
             .map_err(failed(format!("look at {}", path.display())))?;
         let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
         if number(&stat) != number(&seen) {
             return Err(refusal(path, "it became another file while it was checked; start again"));
         }
-        let capability = fgetxattr(&fd, "security.capability", &mut [0; 64][..]);
-        if !matches!(capability, Err(Errno::NODATA | Errno::NOTSUP)) {
-            return Err(refusal(path, "it is a program with capabilities, which every write takes away"));
-        }
-        // From here on it can not be opened, cut off or replaced without our being asked.
-        let lease = Lease::take(&fd).map_err(|why| refusal(path, why))?;
         let bytes = stat.stx_size - stat.stx_size % u64::from(direct.block);
         let (ranges, left_out) = ranges::alone(&fd, path, stat.stx_size, bytes, direct.block)?;
         Ok(Self {
             path: path.to_owned(),
             lease,
-            direct,
-            bytes,
+            raw: RawGround::new(fd, direct, bytes),
             identity: identity(&stat),
             ranges,
             left_out,
             times: Times::of(&stat),
-            fd,
-            bounce: None,
         })
     }
 
@@ -129,7 +118,7 @@ impl FileGround {
 
     /// Whether somebody is waiting to open it: stop, and give it back. They wait for up to 45 s (/proc/sys/fs/lease-break-time).
     pub fn is_wanted(&self) -> bool {
-        !self.lease.is_held(&self.fd)
+        !self.lease.is_held(&self.raw)
     }
 
     /// Puts its times back and lets go of it.
@@ -138,112 +127,37 @@ impl FileGround {
     /// The system's.
     pub fn give_back(mut self) -> Result<(), Fault> {
         self.flush().map_err(Fault::system(format!("flush {}", self.path.display())))?;
-        let put_back = self.times.put_back(&self.fd);
+        let put_back = self.times.put_back(&self.raw);
         put_back.map_err(failed(format!("put back the times of {}", self.path.display())))
-    }
-
-    /// Takes the buffer for memory that is not aligned, to be put back after use.
-    fn bounce(&mut self, length: usize) -> io::Result<Buffers> {
-        match self.bounce.take().filter(|bounce| bounce.bytes() >= length) {
-            Some(bounce) => Ok(bounce),
-            None => {
-                let length = length.next_multiple_of(ALIGNMENT);
-                let length = u32::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
-                Buffers::map(1, length).map_err(io::Error::other)
-            }
-        }
-    }
-
-    fn read(&self, offset: u64, mut into: &mut [u8]) -> io::Result<()> {
-        let mut at = offset;
-        while !into.is_empty() {
-            match pread(&self.fd, &mut *into, at) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => {
-                    into = &mut into[read..];
-                    at += read as u64;
-                }
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
-    }
-
-    fn write(&self, offset: u64, mut bytes: &[u8]) -> io::Result<()> {
-        let mut at = offset;
-        // As late as can be.
-        if self.is_wanted() {
-            let why = format!("another program wants to open {}", self.path.display());
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
-        }
-        while !bytes.is_empty() {
-            match pwrite(&self.fd, bytes, at) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => {
-                    bytes = &bytes[written..];
-                    at += written as u64;
-                }
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
-    }
-
-    fn is_direct(&self) -> bool {
-        self.direct.flags.contains(OFlags::DIRECT)
     }
 }
 
-/// Direct I/O wants memory at multiples of this at most.
-const ALIGNMENT: usize = 4096;
-
 impl Ground for FileGround {
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.raw.bytes()
     }
 
     fn block(&self) -> u32 {
-        self.direct.block
+        self.raw.block()
     }
 
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        if !self.is_direct() || into.as_ptr().addr().is_multiple_of(ALIGNMENT) {
-            return self.read(offset, into);
-        }
-        let mut bounce = self.bounce(into.len())?;
-        let aligned = &mut bounce.of(Slot(0))[..into.len()];
-        let read = self.read(offset, aligned);
-        into.copy_from_slice(aligned);
-        self.bounce = Some(bounce);
-        read
+        self.raw.read_at(offset, into)
     }
 
     /// Refuses with [`io::ErrorKind::ResourceBusy`], and writes nothing, once somebody wants to open the file.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        assert!(offset + bytes.len() as u64 <= self.bytes, "a file keeps its length");
-        if !self.is_direct() || bytes.as_ptr().addr().is_multiple_of(ALIGNMENT) {
-            self.write(offset, bytes)?;
-        } else {
-            let mut bounce = self.bounce(bytes.len())?;
-            let aligned = &mut bounce.of(Slot(0))[..bytes.len()];
-            aligned.copy_from_slice(bytes);
-            let written = self.write(offset, aligned);
-            self.bounce = Some(bounce);
-            written?;
+        if self.is_wanted() {
+            let why = format!("another program wants to open {}", self.path.display());
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
         }
+        self.raw.write_at(offset, bytes)?;
         // Put back each time, so that whoever kills us leaves them as they were.
-        Ok(self.times.put_back(&self.fd)?)
+        Ok(self.times.put_back(&self.raw)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        fdatasync(&self.fd)?;
-        if !self.is_direct() {
-            // So that what is read back comes from the drive.
-            let _ = fadvise(&self.fd, 0, None, Advice::DontNeed);
-        }
-        Ok(())
+        self.raw.flush()
     }
 }
 

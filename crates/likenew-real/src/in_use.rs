@@ -51,12 +51,13 @@ fn carries_the_system() -> HashSet<PathBuf> {
 }
 
 /// The device that a mount comes from.
-fn below(mount: &Mount) -> Option<BlockDevice> {
+pub(crate) fn below(mount: &Mount) -> Option<BlockDevice> {
     let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
     BlockDevice::numbered(mount.device).or_else(by_source)
 }
 
-fn add_with_what_is_below(device: &BlockDevice, found: &mut HashSet<PathBuf>) {
+/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on.
+pub(crate) fn add_with_what_is_below(device: &BlockDevice, found: &mut HashSet<PathBuf>) {
     if !found.insert(device.folder().to_owned()) {
         return;
     }

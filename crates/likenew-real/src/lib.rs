@@ -8,9 +8,11 @@
 //! [`consent::Consent`], which only that module can make. It never decides what to measure, never judges what came out,
 //! and never prints.
 
+pub mod apart;
 pub mod attention;
 pub mod clock;
 pub mod consent;
+pub mod device_ground;
 pub mod engine;
 pub mod facts;
 #[allow(unsafe_code, reason = "no library in use here asks for leases")]
@@ -51,6 +53,7 @@ mod mounts;
 mod nvme_admin;
 mod old_files;
 mod posix;
+mod raw_ground;
 mod rest;
 #[allow(
     unsafe_code,

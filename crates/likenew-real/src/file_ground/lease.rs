@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 const F_SETSIG: libc::c_int = 10;
 
 /// Held until the file is closed (fcntl(2), F_SETLEASE).
+#[derive(Debug)]
 pub(super) struct Lease(OwnedFd);
 
 impl Lease {
