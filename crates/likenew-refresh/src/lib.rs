@@ -17,6 +17,28 @@
 //! - Whatever lies in a sector that is restored is first made durable on another paper ([`Found::go_on`]), so even a change that nothing can
 //!   tell is kept.
 //!
+//! ```
+//! # use likenew_core::powercut::{Power, Volatile};
+//! # use likenew_refresh::{Found, Refresh, RefreshError, Task, saved};
+//! # fn main() -> Result<(), RefreshError> {
+//! let mut drive = Volatile::new(vec![7; 64 << 10], 512, 1, &Power::default());
+//! let (mut journal, mut aside) = (Vec::new(), Vec::new());
+//! let task = Task { identity: "my drive".into(), ranges: vec![0..16 << 10, 20 << 10..64 << 10], ..Task::default() };
+//!
+//! let mut refresh = Refresh::begin(&mut drive, &mut journal, &task)?;
+//! refresh.step()?;
+//! drop(refresh); // As if it had been killed.
+//!
+//! let found = Found::look(&mut drive, &mut journal, "my drive")?;
+//! assert_eq!(found.differences().count(), 0);
+//! let mut refresh = found.go_on(&mut aside)?;
+//! while let Some(_step) = refresh.step()? {
+//!     // Show refresh.progress(), look at the temperature, stop() when that is wanted.
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! This room knows no device, no clock and no simulator; who opens the ground sees to it that nobody else uses it.
 
 mod aside;
