@@ -5,7 +5,7 @@
 //!
 //! It promises that nothing of the user's is ever changed. In a folder everything it writes lies in one marked
 //! directory, [`scratch`], removed on every way out; files and block devices are only read, unless there is a
-//! [`consent::Consent`], which only that module can make. It never decides what to measure, never judges what came out,
+//! [`consent::Consent`], which only that module can make, or a file is taken as a [`file_ground::FileGround`] to have its own bytes written again. It never decides what to measure, never judges what came out,
 //! and never prints.
 
 pub mod apart;

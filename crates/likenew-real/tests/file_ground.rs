@@ -2,141 +2,16 @@
 
 mod support;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use likenew_core::ground::Ground as _;
 use likenew_real::file_ground::FileGround;
-use likenew_refresh::{Found, Refresh, RefreshError, Settings, Step, Task, create_paper, open_paper};
-use support::{Loop, Mounted, disk_folder, refusal, run, says};
-
-const MIB: usize = 1 << 20;
-
-/// A file system of its own on a loop device.
-struct FileSystem {
-    // Unmounted before it is detached.
-    mounted: Mounted,
-    _device: Loop,
-    _place: tempfile::TempDir,
-}
-
-impl FileSystem {
-    /// None where it can not be made or mounted, which is said.
-    fn make(mkfs: &[&str], mib: u64) -> Option<Self> {
-        let place = disk_folder();
-        let image = place.path().join("image");
-        File::create_new(&image).unwrap().set_len(mib << 20).unwrap();
-        run(mkfs[0], &[&mkfs[1..], &[image.to_str().unwrap()]].concat())?;
-        let device = Loop::attach(&image)?;
-        let mounted = Mounted::mount(&[device.0.to_str().unwrap()])?;
-        Some(Self { mounted, _device: device, _place: place })
-    }
-
-    fn path(&self) -> &Path {
-        self.mounted.path()
-    }
-}
-
-const EXT4: (&[&str], u64) = (&["mkfs.ext4", "-q", "-F"], 64);
-const XFS: (&[&str], u64) = (&["mkfs.xfs", "-q", "-f", "-m", "reflink=1"], 320);
-const BTRFS: (&[&str], u64) = (&["mkfs.btrfs", "-q", "-f"], 256);
-
-fn all() -> impl Iterator<Item = (&'static str, FileSystem)> {
-    [EXT4, XFS, BTRFS].into_iter().filter_map(|(mkfs, mib)| Some((mkfs[0], FileSystem::make(mkfs, mib)?)))
-}
-
-fn bytes(length: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state as u8
-    };
-    (0..length).map(|_| next()).collect()
-}
-
-/// All that may be known of a file, but the time of change of its inode.
-#[derive(Debug, PartialEq)]
-struct Known {
-    content: Vec<u8>,
-    numbers: (u64, u32, u32, u32, u64, u64, u64),
-    times: (i64, i64, i64, i64),
-    attributes: BTreeMap<String, Vec<u8>>,
-}
-
-impl Known {
-    fn of(path: &Path) -> Self {
-        let stat = fs::symlink_metadata(path).unwrap();
-        let times = (stat.atime(), stat.atime_nsec(), stat.mtime(), stat.mtime_nsec());
-        let attributes = ["user.colour", "user.empty"].into_iter().filter_map(|name| {
-            let mut value = vec![0; 100];
-            let length = rustix::fs::getxattr(path, name, &mut value[..]).ok()?;
-            value.truncate(length);
-            Some((name.to_owned(), value))
-        });
-        let numbers =
-            (stat.ino(), stat.mode(), stat.uid(), stat.gid(), stat.nlink(), stat.size(), stat.blocks());
-        let attributes = attributes.collect();
-        // Reading it may leave a time of access, which is put back as it was.
-        let content = fs::read(path).unwrap();
-        let [accessed, modified] = [stat.accessed().unwrap(), stat.modified().unwrap()];
-        let times_back = fs::FileTimes::new().set_accessed(accessed).set_modified(modified);
-        OpenOptions::new().write(true).open(path).unwrap().set_times(times_back).unwrap();
-        Self { content, numbers, times, attributes }
-    }
-}
-
-/// A file with everything that a file may have, made durable.
-fn file(folder: &Path) -> PathBuf {
-    let path = folder.join("holiday.mov");
-    let file = File::create_new(&path).unwrap();
-    file.write_all_at(&bytes(5 * MIB + 777, 3), 0).unwrap();
-    file.sync_all().unwrap();
-    // A hole, blocks that were reserved, and zeros that were written.
-    run("fallocate", &["--punch-hole", "--offset", "1MiB", "--length", "1MiB", path.to_str().unwrap()]);
-    run("fallocate", &["--offset", "6MiB", "--length", "1MiB", path.to_str().unwrap()]);
-    file.write_all_at(&vec![0; 256 << 10], 3 << 20).unwrap();
-    file.set_permissions(fs::Permissions::from_mode(0o640)).unwrap();
-    std::os::unix::fs::chown(&path, Some(1234), Some(4321)).unwrap();
-    for (name, value) in [("user.colour", &b"blue"[..]), ("user.empty", b"")] {
-        if let Err(errno) = rustix::fs::setxattr(&path, name, value, rustix::fs::XattrFlags::empty()) {
-            eprintln!("SKIPPED: attributes: {errno}");
-        }
-    }
-    fs::hard_link(&path, folder.join("the same")).unwrap();
-    let past = std::time::UNIX_EPOCH + std::time::Duration::new(1_000_000_007, 123_456_000);
-    file.set_times(fs::FileTimes::new().set_accessed(past).set_modified(past)).unwrap();
-    file.sync_all().unwrap();
-    path
-}
-
-/// Takes a file that another test's program may have open for a moment: until that runs, it holds copies of all descriptors.
-fn take(path: &Path) -> FileGround {
-    for _ in 0..200 {
-        match FileGround::take(path) {
-            Err(fault) if fault.to_string().contains("another program has it open") => {
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
-            taken => return taken.unwrap(),
-        }
-    }
-    FileGround::take(path).unwrap()
-}
-
-fn task(ground: &FileGround, chunk_bytes: u32) -> Task {
-    Task {
-        identity: ground.identity().to_owned(),
-        note: ground.times(),
-        ranges: ground.ranges().to_vec(),
-        settings: Settings { chunk_bytes, ..Settings::default() },
-        ..Task::default()
-    }
-}
+use likenew_refresh::{Found, Refresh, RefreshError, Step, create_paper, open_paper};
+use support::file_system::{EXT4, FileSystem, Known, MIB, all, bytes, file, take, task};
+use support::{Mounted, refusal, run, says};
 
 /// Bytes that were written.
 fn refresh(path: &Path) -> u64 {
@@ -321,80 +196,6 @@ fn files_that_are_not_to_be_rewritten_are_refused() {
     let path = memory.path().join("file");
     fs::write(&path, [1; 8192]).unwrap();
     refuses(&path, &["tmpfs", "copy it instead"]);
-}
-
-/// What the child of [`kills_cost_nothing`] is told by.
-const FILE: &str = "LIKENEW_TEST_REFRESH";
-
-/// Refreshes, or goes on, and says so chunk by chunk. Does nothing unless it is told to.
-#[test]
-fn child_that_refreshes() {
-    let Some(path) = std::env::var_os(FILE).map(PathBuf::from) else { return };
-    let (journal, aside) = (path.with_extension("journal"), path.with_extension("aside"));
-    let mut ground = take(&path);
-    let identity = ground.identity().to_owned();
-    let mut refresh = if journal.exists() {
-        let found = Found::look(&mut ground, open_paper(&journal).unwrap(), &identity).unwrap();
-        assert_eq!(found.differences().count(), 0, "a kill tears nothing");
-        found.go_on(&mut create_paper(&aside).unwrap()).unwrap()
-    } else {
-        let task = task(&ground, 16 << 10);
-        Refresh::begin(&mut ground, create_paper(&journal).unwrap(), &task).unwrap()
-    };
-    println!("begun");
-    while refresh.step().unwrap().is_some() {
-        println!("chunk");
-        std::io::stdout().flush().unwrap();
-    }
-    println!("done");
-}
-
-#[test]
-fn kills_cost_nothing() {
-    let Some(system) = FileSystem::make(EXT4.0, EXT4.1) else { return };
-    let path = file(system.path());
-    let before = Known::of(&path);
-    let (mut kills, mut runs, mut is_done) = (0, 0, false);
-    while !is_done {
-        runs += 1;
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_that_refreshes", "--nocapture"])
-            .env(FILE, &path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // Each time after a few more chunks; in the middle of what comes next.
-        let mut left = 1 + runs % 11;
-        for line in lines.by_ref().map(Result::unwrap) {
-            is_done |= line == "done";
-            left -= usize::from(line == "begun" || line == "chunk");
-            if left == 0 && kills < 25 {
-                for _ in 0..(runs * 7919) % 40_000 {
-                    std::hint::spin_loop();
-                }
-                child.kill().unwrap();
-                kills += 1;
-                break;
-            }
-            left = left.max(1);
-        }
-        drop(lines);
-        let ended = child.wait().unwrap();
-        assert!(is_done || !ended.success(), "it ended by itself and was not done");
-        assert!(kills > 0 && fs::read(&path).unwrap() == before.content, "after kill {kills}");
-        let _ = fs::remove_file(path.with_extension("aside"));
-    }
-    assert!(kills >= 20, "{kills} kills in {runs} runs");
-    // The times were noted before the first kill.
-    let note = {
-        let mut paper = open_paper(&path.with_extension("journal")).unwrap();
-        likenew_refresh::Journal::open(&mut paper).unwrap().note().to_owned()
-    };
-    let (ground, _) = take(&path).with_times(&note).unwrap();
-    ground.give_back().unwrap();
-    fs::remove_file(path.with_extension("journal")).unwrap();
-    assert!(Known::of(&path) == before);
 }
 
 #[test]

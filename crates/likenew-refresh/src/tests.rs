@@ -6,3 +6,4 @@ mod mutated;
 mod ranges;
 mod rig;
 mod strangers;
+mod torn;

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 #![allow(unreachable_pub, reason = "a module of a test has nobody to be public to")]
 
+pub mod file_system;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
