@@ -131,10 +131,9 @@ impl Ground for RawGround {
 
     fn flush(&mut self) -> io::Result<()> {
         fdatasync(&self.fd)?;
-        if !self.is_direct() {
-            // So that what is read back comes from the drive.
-            let _ = fadvise(&self.fd, 0, None, Advice::DontNeed);
-        }
+        // So that what is read back comes from the drive also where a file system takes direct I/O through the page cache after all,
+        // as btrfs does to files with checksums.
+        let _ = fadvise(&self.fd, 0, None, Advice::DontNeed);
         Ok(())
     }
 }
