@@ -12,7 +12,7 @@ use crate::held_against::hold_against;
 use crate::interrupt;
 use crate::measure::{measure, options, print_plan};
 
-/// A check writes a part of what is free, so that it says something of that.
+/// What a check writes is a multiple of this.
 const STEP: u64 = CheckOptions::AREA_STEP;
 
 pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
@@ -78,8 +78,9 @@ fn plan(command: &Recondition, aim: &Aim) -> Result<Option<Plan>, Failure> {
     Ok(Some(Plan { schema: 1, procedure: "recondition".into(), target, seed, options: options(&asked) }))
 }
 
-/// A check that writes within so much space.
+/// A check that writes within so much space: a whole part of it, so that files of that length fill it.
 fn within(check: &mut CheckOptions, space: u64) {
-    let area = check.area(u64::MAX).min(space - space % STEP);
-    check.bytes = Some(area * CheckOptions::PARTS);
+    let parts = space.div_ceil(check.area(u64::MAX).max(STEP)).max(1);
+    let area = space / parts;
+    check.bytes = Some((area - area % STEP) * CheckOptions::PARTS);
 }

@@ -10,9 +10,9 @@ use super::rung::{Rung, RungCard, RungName, Scene, rest, was_cured};
 pub(super) struct Discard;
 
 const CARD: RungCard = RungCard {
-    does: "give up everything on it",
+    does: "give up everything",
     doing: "giving up everything on it",
-    destroys: "everything on it",
+    destroys: "everything",
     brings_back: "everything that comes from what the drive holds, in seconds, where it takes TRIM",
     helps: &["no_trim", "nearly_full", "old_data"],
 };
@@ -43,10 +43,7 @@ impl Rung for Discard {
 /// Why not all of it can be given up, if it can not.
 pub(super) fn whole(scene: &Scene<'_>) -> Option<String> {
     match scene.evidence.identity.kind {
-        Kind::Folder => Some(
-            "it takes the whole drive, and a folder is a part of what lies on it: give the block device"
-                .into(),
-        ),
+        Kind::Folder => Some("it takes the whole block device".into()),
         Kind::File => Some("a file is no drive: give the block device".into()),
         Kind::Nop => Some("there is nothing".into()),
         Kind::Device if !scene.evidence.geometry.writable => {

@@ -12,7 +12,7 @@ pub(super) struct Format;
 const CARD: RungCard = RungCard {
     does: "have the drive format itself",
     doing: "the drive's own format",
-    destroys: "everything on it",
+    destroys: "everything",
     brings_back: "everything that comes from what the drive holds, also where TRIM does not",
     helps: &["no_trim", "nearly_full", "old_data"],
 };

@@ -25,17 +25,17 @@ pub(super) struct Overwrite;
 pub(super) struct OverwriteAll;
 
 const FREE: RungCard = RungCard {
-    does: "write over everything that is free, until that makes no difference any more",
+    does: "write over what is free",
     doing: "writing over what is free",
-    destroys: "what was deleted, for good",
+    destroys: "what was deleted",
     brings_back: "writes of a drive that takes no TRIM, as far as free space makes up its spare",
     helps: &["no_trim"],
 };
 
 const ALL: RungCard = RungCard {
-    does: "write over everything on it, until that makes no difference any more",
+    does: "write over everything",
     doing: "writing over everything on it",
-    destroys: "everything on it",
+    destroys: "everything",
     brings_back: "writes in order of a drive that takes no TRIM",
     helps: &["no_trim", "old_data"],
 };

@@ -21,7 +21,7 @@ use super::rung::{Rung, RungCard, RungName, Scene, rest, was_cured};
 pub(super) struct Refresh;
 
 const CARD: RungCard = RungCard {
-    does: "write again what is read slowly, where it lies",
+    does: "write slow old data again",
     doing: "writing old data again",
     destroys: "nothing",
     brings_back: "reads of data that has lain in flash for long",
