@@ -1,4 +1,4 @@
-//! The main job on a simulated drive, new and used: what is wrong with it, then the figures side by side.
+//! The main job on a simulated drive, new and used: what is wrong with it, what brings it back, then the figures side by side.
 
 use std::path::PathBuf;
 
@@ -8,6 +8,8 @@ use xshell::{Shell, cmd};
 use crate::{root, web};
 
 const DRIVE: &str = "sim:tiny-flash";
+/// Used, and half empty by now, which nobody has told it.
+const DELETED: &str = "state=used&fill=0.95&deleted=0.4";
 
 /// Measures the drive as new and as used, twice each, and makes a page of it.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -23,11 +25,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     sh.create_dir(&folder)?;
 
     let runs = folder.join("runs");
-    for state in ["used", "new"] {
-        let drive = format!("{DRIVE}?state={state}");
-        println!("$ likenew check {drive}\n");
+    for (command, query) in [("check", "state=used"), ("check", "state=new"), ("recondition", DELETED)] {
+        let drive = format!("{DRIVE}?{query}");
+        println!("$ likenew {command} '{drive}'\n");
         // A used drive ends with "found a problem", which is what a demonstration is for.
-        let said = cmd!(sh, "{likenew} check {drive} --archive {runs}")
+        let said = cmd!(sh, "{likenew} {command} {drive} --archive {runs}")
             .quiet()
             .ignore_status()
             .ignore_stderr()

@@ -14,7 +14,9 @@ mod help;
 mod import;
 mod judge;
 mod model;
+mod recondition;
 mod record;
+mod references;
 mod replay;
 mod report;
 mod resume;
@@ -38,7 +40,7 @@ pub(crate) use age::Age;
 pub(crate) use apps::Apps;
 pub(crate) use bench::Bench;
 pub(crate) use cache::Cache;
-pub(crate) use check::{Against, Check};
+pub(crate) use check::Check;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest, Extent};
@@ -48,7 +50,9 @@ pub(crate) use help::Help;
 pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
 pub(crate) use judge::Judge;
 pub(crate) use model::{Model, ModelOf};
+pub(crate) use recondition::Recondition;
 pub(crate) use record::Record;
+pub(crate) use references::{Against, References};
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
@@ -84,6 +88,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Is it slow, against what, why, and what cures it?
     Check(Check),
+    /// What brings it back, gentlest first, and does that help? Measures, mends, and measures again
+    Recondition(Recondition),
     /// How fast is it, in the familiar table?
     Bench(Bench),
     /// How do block size, queue depth, operation, order and data decide the speed?

@@ -14,6 +14,7 @@ pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod model;
+pub(crate) mod recondition;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;

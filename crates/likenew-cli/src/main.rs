@@ -11,6 +11,7 @@ mod export;
 mod factsheet;
 mod first;
 mod follow;
+mod held_against;
 mod interrupt;
 mod measure;
 mod mix_alone;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Check(command) => commands::check::run(command),
+        Command::Recondition(command) => commands::recondition::run(command),
         Command::Bench(command) => commands::bench::run(command),
         Command::Sweep(command) => commands::sweep::run(command),
         Command::Surface(command) => commands::surface::run(command),

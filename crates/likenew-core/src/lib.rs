@@ -7,6 +7,7 @@
 pub mod access;
 pub mod busy;
 pub mod counters;
+pub mod cure;
 pub mod damage;
 pub mod drive;
 pub mod facts;

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cure::{Cure, Cured};
 use crate::drive::Accounting;
 use crate::facts::Facts;
 use crate::old_files::{OLD_SEARCH, OldFiles};
@@ -37,6 +38,8 @@ pub enum Look {
         /// How long a file system that sends TRIM by itself is waited for.
         wait: Nanos,
     },
+    /// Brings it back, as far as this does.
+    Cure(Cure),
 }
 
 impl Look {
@@ -49,18 +52,20 @@ impl Look {
             Self::TrimClaims => "asking the drive",
             Self::TrimReadBack(_) => "reading back what was given up",
             Self::Release { .. } => "giving up what was written",
+            Self::Cure(cure) => cure.name(),
         }
     }
 
     /// Whether it changes what the drive holds.
     pub fn writes(&self) -> bool {
-        matches!(self, Self::TrimReadBack(_) | Self::Release { .. })
+        matches!(self, Self::TrimReadBack(_) | Self::Release { .. } | Self::Cure(_))
     }
 
     /// Bytes that it writes.
     pub fn bytes_written(&self) -> u64 {
         match self {
             Self::TrimReadBack(read_back) => read_back.bytes_written(),
+            Self::Cure(cure) => cure.bytes_written(),
             Self::Facts | Self::OldFiles | Self::TrimPath | Self::TrimClaims | Self::Release { .. } => 0,
         }
     }
@@ -72,7 +77,7 @@ impl Look {
             Self::Release { wait, .. } => *wait,
             Self::Facts => FACTS_WAIT,
             Self::OldFiles => OLD_SEARCH,
-            Self::TrimPath | Self::TrimClaims => Nanos::ZERO,
+            Self::TrimPath | Self::TrimClaims | Self::Cure(_) => Nanos::ZERO,
         }
     }
 }
@@ -95,6 +100,8 @@ pub enum Seen {
     TrimReadBack(Box<ReadBackSeen>),
     /// Of [`Look::Release`].
     Released(Sent),
+    /// Of [`Look::Cure`].
+    Cured(Cured),
 }
 
 /// One look, and what it came to.
@@ -123,6 +130,7 @@ impl Sight {
     pub fn bytes_written(&self) -> u64 {
         match &self.seen {
             Seen::TrimReadBack(seen) => seen.bytes_written,
+            Seen::Cured(cured) => cured.bytes_written,
             _ => 0,
         }
     }

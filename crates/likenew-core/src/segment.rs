@@ -131,6 +131,11 @@ impl Segment {
         self.total().latency
     }
 
+    /// Whether it was assumed in a rehearsal, which has counts and no latencies, and not measured.
+    pub fn was_rehearsed(&self) -> bool {
+        self.tallies.iter().any(|tally| tally.ios > 0 && tally.latency.count() == 0)
+    }
+
     fn of(&self, op: Op) -> impl Iterator<Item = &Tally> {
         self.tallies.iter().filter(move |tally| tally.op == op)
     }

@@ -14,6 +14,7 @@ use crate::endure::Endure;
 use crate::facts::Facts;
 use crate::fill::Fill;
 use crate::model::Model;
+use crate::recondition::Recondition;
 use crate::replay::Replay;
 use crate::run::Run;
 use crate::surface::Surface;
@@ -25,6 +26,7 @@ use crate::xray::Xray;
 /// What each asks and costs, in the order in which a newcomer should meet them.
 pub const CARDS: &[&Card] = &[
     &crate::check::CARD,
+    &crate::recondition::CARD,
     &crate::bench::CARD,
     &crate::sweep::CARD,
     &crate::surface::CARD,
@@ -53,6 +55,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     }
     match plan.procedure.as_str() {
         "check" => Ok(Box::new(Check::from_options(&plan.options)?)),
+        "recondition" => Ok(Box::new(Recondition::from_options(&plan.options)?)),
         "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
         "sweep" => Ok(Box::new(Sweep::from_options(&plan.options)?)),
         "surface" => Ok(Box::new(Surface::from_options(&plan.options)?)),

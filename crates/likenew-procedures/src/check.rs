@@ -17,7 +17,7 @@ use likenew_core::facts::Facts;
 use likenew_core::look::{Look, Seen};
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::Findings;
-use likenew_diagnosis::{Case, Figure, Origin, Reference, Shape, diagnose};
+use likenew_diagnosis::{Case, Diagnosis, Figure, Origin, Reference, Shape, Sign, diagnose};
 
 use crate::refusals::refusals;
 use course::Course;
@@ -106,6 +106,18 @@ impl Procedure for Check {
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
+        let own = self.without_mix(evidence);
+        self.diagnosed(&own, |case, diagnosis| self.findings(evidence, &own, case, diagnosis))
+    }
+}
+
+impl Check {
+    /// What the evidence of a check comes to, for who asks more of it than its findings.
+    pub(crate) fn diagnosed<R>(
+        &self,
+        evidence: &Evidence,
+        say: impl FnOnce(&Case<'_>, &Diagnosis) -> R,
+    ) -> R {
         let facts: Vec<&Facts> = evidence
             .sights
             .iter()
@@ -120,13 +132,35 @@ impl Procedure for Check {
             [drive] => Some(drive),
             _ => None,
         });
-        let own = self.without_mix(evidence);
-        let measured = Measured::new(&own);
-        let signs = measured.signs();
+        let signs = Measured::new(evidence).signs();
         let references = self.references(last);
         let usual: Vec<(Shape, f64)> = self.options.usual.iter().map(|of| (of.shape, of.value)).collect();
         let case = Case { signs: &signs, facts: last, since, references: &references, usual: &usual };
-        let diagnosis = diagnose(&case);
+        say(&case, &diagnose(&case))
+    }
+
+    /// How fast what lay there before was read in order, in bytes a second: of a folder its owner's old files, of other targets all places.
+    pub(crate) fn old_data(&self, evidence: &Evidence) -> Option<Sign> {
+        Measured::new(evidence).old_data()
+    }
+
+    /// How fast what was just written was read in order, in bytes a second.
+    pub(crate) fn fresh_data(&self, evidence: &Evidence) -> Option<f64> {
+        Measured::new(evidence).fresh_data()
+    }
+
+    /// How long a small read of what was just written took, one at a time, in nanoseconds.
+    pub(crate) fn fresh_small_ns(&self, evidence: &Evidence) -> Option<f64> {
+        Measured::new(evidence).fresh_small_ns()
+    }
+
+    fn findings(
+        &self,
+        evidence: &Evidence,
+        own: &Evidence,
+        case: &Case<'_>,
+        diagnosis: &Diagnosis,
+    ) -> Findings {
         let old = evidence.sights.iter().find_map(|sight| match (&sight.look, &sight.seen) {
             (Look::OldFiles, Seen::OldFiles(found)) => Some(Ok(found)),
             (Look::OldFiles, Seen::Unknown(why)) => Some(Err(why.as_str())),
@@ -134,19 +168,19 @@ impl Procedure for Check {
         });
         let not_written = self.options.obstacle(evidence);
         let verdicts = told::verdicts(
-            &case,
-            &diagnosis,
+            case,
+            diagnosis,
             self.options.first_checked.as_deref(),
             old,
             not_written.as_deref(),
         );
         let mut findings = Findings { verdicts, ..Findings::default() };
         findings.verdicts.extend(refusals(&evidence.segments));
-        told::tables(&case, &diagnosis, &mut findings);
-        shares::put(&case, self.options.files.as_ref(), &mut findings);
-        pictures::draw(&measured, &own, &mut findings);
+        told::tables(case, diagnosis, &mut findings);
+        shares::put(case, self.options.files.as_ref(), &mut findings);
+        pictures::draw(&Measured::new(own), own, &mut findings);
         if let Some(upgrade) = &self.options.upgrade {
-            upgrade.judge(&evidence.segments, told::cure(&diagnosis), &mut findings);
+            upgrade.judge(&evidence.segments, told::cure(diagnosis), &mut findings);
         }
         findings
     }

@@ -19,6 +19,7 @@ mod options;
 pub mod pattern;
 pub mod precise;
 pub mod profile;
+pub mod recondition;
 mod refusals;
 pub mod replay;
 mod rows;

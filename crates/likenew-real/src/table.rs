@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use likenew_core::access::Access;
+use likenew_core::cure::Cure;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::look::{Look, Seen};
@@ -273,6 +274,8 @@ impl Medium for FileTable {
                 }
                 trim::read_back(&self.scratch, self.files.len() as u32, &ground, asked, clock)
             }
+            Look::Cure(Cure::TrimFree) => Ok(trim::tell_free(self.scratch.directory(), &ground, clock)),
+            Look::Cure(_) => Ok(Seen::Unknown("this can not be done to a folder".to_owned())),
             Look::Release { offset, bytes, wait } => {
                 Ok(Seen::Released(self.release(*offset..*offset + *bytes, *wait, &ground, clock)?))
             }

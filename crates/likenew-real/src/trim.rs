@@ -16,6 +16,7 @@ mod own_file;
 mod raw;
 mod read_back;
 mod send;
+mod tell_free;
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -30,6 +31,7 @@ pub(crate) use extents::{Extent, Flush, extents};
 pub(crate) use layers::{SENDERS, device_path, mount_path, stack};
 pub(crate) use read_back::read_back;
 pub(crate) use send::Sender;
+pub(crate) use tell_free::tell_free;
 
 /// Where a folder or file lies.
 pub(crate) struct Ground {
@@ -112,6 +114,7 @@ pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
         (Look::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
         (Look::TrimClaims, None, _) => unknown("no device is known below this file system"),
         (Look::OldFiles, ..) => unknown("only the files of a folder are looked for"),
+        (Look::Cure(_), ..) => unknown("it may only be read: give a folder on it"),
         (Look::TrimReadBack(_) | Look::Release { .. }, ..) => {
             unknown("it may only be read, and giving something up changes what it holds: give a folder on it")
         }

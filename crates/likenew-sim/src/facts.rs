@@ -55,6 +55,13 @@ pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
             amount(u64::from(flash.parameters.page_bytes))
         ),
     };
+    let held = match spec.deleted {
+        0.0 => held,
+        share => format!(
+            "{held}; then files were deleted from {} of the drive, the last of that, and nobody told it",
+            percent(share)
+        ),
+    };
     if age > Nanos::ZERO { format!("{held}; all of that {age} ago") } else { held }
 }
 

@@ -13,6 +13,7 @@
 
 mod announced;
 mod catalog;
+mod curing;
 mod device;
 pub mod disk;
 pub mod drawn;

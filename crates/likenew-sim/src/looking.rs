@@ -9,10 +9,11 @@ use likenew_core::trim::{Content, Means, ReadBack, ReadBackSeen, Sent, UNIT, pat
 use likenew_core::units::Nanos;
 
 use crate::announced::announced;
+use crate::curing;
 use crate::sim_drive::SimDrive;
 
 /// I/Os of a look are as long as this at most, which is what a lane has buffers for.
-const CHUNK: u64 = 1 << 20;
+pub(crate) const CHUNK: u64 = 1 << 20;
 
 /// Of a drive with `?facts=off`.
 const TOLD_NOTHING: &str =
@@ -36,6 +37,7 @@ pub(crate) fn look(drive: &mut SimDrive, look: &Look) -> Result<Seen, Fault> {
             Seen::Unknown("it holds less than what was to be written".to_owned())
         }
         Look::TrimReadBack(asked) => Seen::TrimReadBack(Box::new(read_back(drive, asked)?)),
+        Look::Cure(cure) => curing::cure(drive, cure)?,
         Look::Release { offset, bytes, wait } => {
             let mut host = Host::new(drive)?;
             let sent = host.trim(*offset, *bytes)?;
@@ -82,20 +84,26 @@ fn read_back(drive: &mut SimDrive, asked: &ReadBack) -> Result<ReadBackSeen, Fau
 }
 
 /// One I/O after the other, in the drive's time.
-struct Host<'a> {
+pub(crate) struct Host<'a> {
     lane: Lane<'a>,
     carries_data: bool,
 }
 
 impl<'a> Host<'a> {
-    fn new(drive: &'a mut SimDrive) -> Result<Self, Fault> {
+    pub(crate) fn new(drive: &'a mut SimDrive) -> Result<Self, Fault> {
         let carries_data = drive.geometry().carries_data;
         let lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: CHUNK as u32 })?.pop();
         Ok(Self { lane: lane.expect("a drive opens the lanes it was asked for"), carries_data })
     }
 
-    fn now(&self) -> Nanos {
+    pub(crate) fn now(&self) -> Nanos {
         self.lane.now()
+    }
+
+    /// What the next write brings, or the last read has brought.
+    #[cfg(test)]
+    pub(crate) fn buffer(&mut self) -> &mut [u8] {
+        self.lane.buffer(Slot(0))
     }
 
     fn rest(&mut self, span: Nanos) -> Result<(), Fault> {
@@ -104,7 +112,7 @@ impl<'a> Host<'a> {
     }
 
     /// Whether the drive did it, and how long that took.
-    fn issue(&mut self, op: Op, offset: u64, length: u64) -> Result<(bool, Nanos), Fault> {
+    pub(crate) fn issue(&mut self, op: Op, offset: u64, length: u64) -> Result<(bool, Nanos), Fault> {
         let io = Io { slot: Slot(0), op, offset, length: length as u32, data: DataClass::Random };
         let sent = self.lane.submit(&[io])?;
         let mut done = Vec::new();
@@ -140,7 +148,7 @@ impl<'a> Host<'a> {
         Ok(content)
     }
 
-    fn trim(&mut self, offset: u64, bytes: u64) -> Result<Sent, Fault> {
+    pub(crate) fn trim(&mut self, offset: u64, bytes: u64) -> Result<Sent, Fault> {
         let (began, mut accepted) = (self.now(), 0);
         for at in (offset..offset + bytes).step_by(CHUNK as usize) {
             let length = CHUNK.min(offset + bytes - at);

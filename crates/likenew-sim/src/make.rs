@@ -80,7 +80,8 @@ pub(crate) fn drive(
     let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
     let standing = spec.facts.then(|| Standing::new(spec, own, model, &trim_path));
-    Ok(SimDrive::new(identity, trim_path, standing, carries_data, device, host, origin))
+    let drive = SimDrive::new(identity, trim_path, standing, carries_data, device, host, origin);
+    Ok(drive.with_free(spec.free(model.capacity_bytes)))
 }
 
 /// What is wrong with the drive that a spec asks for: what its file says, and what the spec says instead.

@@ -1,6 +1,7 @@
 //! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for or stamped.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
@@ -32,6 +33,8 @@ pub struct SimDrive {
     trim_path: TrimPath,
     /// What a machine would show of it, if it shows anything.
     standing: Option<Standing>,
+    /// What no file of its owner lies on.
+    free: Range<u64>,
     now: Nanos,
     /// How it was named when it was made, and its file.
     origin: Origin,
@@ -67,7 +70,18 @@ impl SimDrive {
             device.keep_data();
         }
         let device = Counted::new(device);
-        Self { identity, geometry, device, trim_path, standing, cache: None, host, now: Nanos::ZERO, origin }
+        Self {
+            identity,
+            geometry,
+            device,
+            trim_path,
+            standing,
+            free: 0..0,
+            cache: None,
+            host,
+            now: Nanos::ZERO,
+            origin,
+        }
     }
 
     /// Whether its medium rotates.
@@ -83,6 +97,17 @@ impl SimDrive {
     /// What a machine would show of it, if it shows anything.
     pub(crate) fn standing(&self) -> Option<&Standing> {
         self.standing.as_ref()
+    }
+
+    /// The same drive with this free of files.
+    pub(crate) fn with_free(mut self, free: Range<u64>) -> Self {
+        self.free = free;
+        self
+    }
+
+    /// What no file of its owner lies on, as a file system would know it.
+    pub(crate) fn free(&self) -> Range<u64> {
+        self.free.clone()
     }
 
     /// What it says of its state, without being measured.

@@ -1,6 +1,7 @@
 //! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:drawn-17?…`, or `sim:FILE.toml?…`.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use likenew_core::units::{Nanos, parse_duration, parse_size};
@@ -28,6 +29,8 @@ pub struct Spec {
     pub state: State,
     /// The share of its addresses that hold data, `0 ..= 1`; if not said, none of a new drive and all of a used one.
     pub fill: Option<f64>,
+    /// The share of its addresses, the last of those that hold data, whose files were deleted without the drive being told.
+    pub deleted: f64,
     /// Whether TRIM works, if not as the drive itself has it.
     pub trim: Option<bool>,
     /// How long ago its data was written.
@@ -63,7 +66,7 @@ pub enum Named {
     Snapshot(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
+const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, deleted=0..1 (of that, what files were deleted from and nobody told the drive), trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
 
 /// All settings of a target, each with an example, for people.
 pub fn settings() -> String {
@@ -103,6 +106,7 @@ impl Spec {
             drive,
             state: State::default(),
             fill: None,
+            deleted: 0.0,
             trim: None,
             age: Nanos::ZERO,
             data: false,
@@ -131,6 +135,13 @@ impl Spec {
             }
             seen.push(key);
         }
+        if spec.deleted > spec.filled() {
+            return Err(bad(format!(
+                "deleted is {} of the drive, and only {} of it ever held data: give less",
+                spec.deleted,
+                spec.filled()
+            )));
+        }
         if matches!(spec.drive, Named::Snapshot(_)) && !seen.is_empty() {
             return Err(bad(
                 "a drive that was saved is in its state already: leave out what follows the ?".into()
@@ -142,10 +153,28 @@ impl Spec {
     /// The same drive on its first day, holding as much data as this one and nothing else that was set; none of a drive that was saved.
     pub fn as_new(&self) -> Option<Self> {
         let (name, _) = self.text.split_once('?').unwrap_or((&self.text, ""));
-        let fill = self.fill.unwrap_or(if self.state == State::Used { 1.0 } else { 0.0 });
+        let fill = self.in_use();
         let is_saved = matches!(self.drive, Named::Snapshot(_));
         let text = format!("{name}?state=new&fill={fill}");
         (!is_saved).then(|| Self::parse(&text).expect("a name that was read is read again"))
+    }
+
+    /// The share of its addresses that holds data as far as the drive knows.
+    pub fn filled(&self) -> f64 {
+        self.fill.unwrap_or(if self.state == State::Used { 1.0 } else { 0.0 })
+    }
+
+    /// The share of its addresses that holds files.
+    pub fn in_use(&self) -> f64 {
+        // Shares are typed with few digits, and so is what is left.
+        ((self.filled() - self.deleted) * 1e9).round() / 1e9
+    }
+
+    /// What holds no file, of so many bytes: whole MiB at the end.
+    pub fn free(&self, capacity_bytes: u64) -> Range<u64> {
+        let mib = |bytes: u64| bytes >> 20 << 20;
+        let end = mib(capacity_bytes);
+        mib((capacity_bytes as f64 * self.in_use()) as u64 + (1 << 20) - 1).min(end)..end
     }
 
     /// Takes one setting and returns its key.
@@ -175,6 +204,12 @@ impl Spec {
             ("fill", share) => match share.parse::<f64>() {
                 Ok(share) if (0.0..=1.0).contains(&share) => self.fill = Some(share),
                 _ => return Err(format!("fill is \"{share}\": it takes a share from 0 to 1, such as 0.8")),
+            },
+            ("deleted", share) => match share.parse::<f64>() {
+                Ok(share) if (0.0..=1.0).contains(&share) => self.deleted = share,
+                _ => {
+                    return Err(format!("deleted is \"{share}\": it takes a share from 0 to 1, such as 0.4"));
+                }
             },
             ("facts", "on") => self.facts = true,
             ("facts", "off") => self.facts = false,

@@ -7,6 +7,7 @@
 //!
 //! This room never sees a drive, a clock or a file, and imports none of ours.
 
+pub mod approach;
 pub mod bimodal;
 pub mod broken_line;
 pub mod change_points;

@@ -2,7 +2,7 @@
 
 use likenew_core::plan::Plan;
 use likenew_core::units::Nanos;
-use likenew_procedures::check::{CheckOptions, FigureName, OriginName, ReferenceOption};
+use likenew_procedures::check::CheckOptions;
 use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
 use likenew_real::scan::Request;
@@ -10,9 +10,10 @@ use likenew_real::scan::Request;
 use crate::aim::Aim;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
-use crate::measure::{archive_root, measure_each, options, print_plan};
+use crate::held_against::hold_against;
+use crate::measure::{measure_each, options, print_plan};
 use crate::scanning::look_through;
-use crate::{first, interrupt, twin, upgrade, usual};
+use crate::{interrupt, upgrade};
 
 /// Bytes of the user's files that are read at most, and how long looking through them may take.
 const SAMPLE: u64 = 64 << 20;
@@ -70,7 +71,7 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
         let area = asked.area(aim.usable_bytes()?);
         asked.bytes = Some(area * CheckOptions::PARTS);
     }
-    if !hold_against(&mut asked, command, &aim)? {
+    if !hold_against(&mut asked, &command.references, &command.how.keep, &aim)? {
         return Ok(None);
     }
     if !command.files.is_empty() {
@@ -100,32 +101,4 @@ fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
         cross: false,
         seed: command.seed.unwrap_or(0),
     })
-}
-
-/// What figures are held against: as typed, as the catalogue has it, as the twin does, as it did when it was checked first; and the twin's shapes.
-/// False when somebody asked to stop.
-fn hold_against(asked: &mut CheckOptions, command: &Check, aim: &Aim) -> Result<bool, Failure> {
-    let of = |figure, origin, per_s| ReferenceOption { figure, origin, per_s };
-    let typed =
-        command.advertised.iter().map(|promise| of(promise.figure, OriginName::Advertised, promise.per_s));
-    let mut references: Vec<ReferenceOption> = typed.collect();
-    let (read, write) = usual::advertised(aim)?;
-    for (figure, per_s) in [(FigureName::Read, read), (FigureName::Write, write)] {
-        let is_typed = references.iter().any(|known| known.figure == figure);
-        references.extend(
-            per_s.filter(|_| !is_typed).map(|per_s| of(figure, OriginName::Advertised, per_s as f64)),
-        );
-    }
-    let Some(twin) = twin::of(aim, asked)? else { return Ok(false) };
-    references.extend(twin.figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::Twin, per_s)));
-    asked.usual = twin.shapes;
-    let keep = &command.how.keep;
-    let root = archive_root(keep.archive.as_deref()).ok();
-    if let Some(first) = first::of(command.against.as_ref(), root.as_deref(), aim, asked)? {
-        references
-            .extend(first.figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::FirstRun, per_s)));
-        asked.first_checked = Some(first.began);
-    }
-    asked.references = references;
-    Ok(true)
 }

@@ -16,6 +16,7 @@ mod guest;
 mod guest_facts;
 mod modelled;
 mod real;
+mod reconditioned;
 mod recorded;
 mod replayed;
 mod resumed;

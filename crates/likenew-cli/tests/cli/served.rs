@@ -1,18 +1,20 @@
 //! Simulated drives served as network block devices, met by the programs that people use.
 
 mod in_memory;
-mod server;
+pub(crate) mod mounted;
+pub(crate) mod server;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use mounted::Mounted;
 use server::Serving;
 
 use crate::support::Sandbox;
 
 /// Whether these programs are there; if one is not, that is said.
-fn are_there(programs: &[&str]) -> bool {
+pub(crate) fn are_there(programs: &[&str]) -> bool {
     let folders = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
     let is_there = |program: &&&str| folders.iter().any(|folder| Path::new(folder).join(program).exists());
     let missing = programs.iter().find(|program| !is_there(program));
@@ -23,7 +25,7 @@ fn are_there(programs: &[&str]) -> bool {
 }
 
 #[track_caller]
-fn system(program: &str, arguments: &[&str]) -> String {
+pub(crate) fn system(program: &str, arguments: &[&str]) -> String {
     let output =
         Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -32,7 +34,7 @@ fn system(program: &str, arguments: &[&str]) -> String {
 }
 
 /// Bytes that no compressor shortens, the same ones each time.
-fn noise(length: usize) -> Vec<u8> {
+pub(crate) fn noise(length: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -211,56 +213,15 @@ fn a_counterfeit_is_found_through_the_network_block_device() {
     assert_eq!(serving.end()["served"].get("bytes_kept"), None);
 }
 
-/// What was made on the way to a mounted file system, and is taken away whatever happens.
-#[derive(Default)]
-struct Mounted {
-    fuse: Option<(std::process::Child, PathBuf)>,
-    device: Option<String>,
-    point: Option<PathBuf>,
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        if let Some(point) = &self.point {
-            let _ = Command::new("umount").arg(point).status();
-        }
-        if let Some(device) = &self.device {
-            let _ = Command::new("losetup").arg(format!("--detach={device}")).status();
-        }
-        if let Some((fuse, file)) = &mut self.fuse {
-            let _ = Command::new("fusermount3").arg("-u").arg(&*file).status();
-            let _ = fuse.wait();
-        }
-    }
-}
-
 #[test]
 fn a_real_file_system_lives_on_it_and_its_trim_reaches_the_model() {
-    let programs = ["nbdfuse", "losetup", "mkfs.ext4", "fstrim", "fsck.ext4", "fusermount3"];
-    if !are_there(&programs) || !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
-        eprintln!("root, FUSE or a program is missing, so this test shows nothing");
+    if !are_there(&["fstrim", "fsck.ext4"]) {
         return;
     }
     let sandbox = Sandbox::new();
     let serving = Serving::begin(&sandbox, "tiny-flash?state=used", &["--speed", "20"]);
-    let mut mounted = Mounted::default();
-    let file = sandbox.work().join("served");
-    fs::write(&file, "").unwrap();
-    let fuse = Command::new("nbdfuse").arg(&file).arg(&serving.uri).spawn().unwrap();
-    mounted.fuse = Some((fuse, file.clone()));
-    server::until("nbdfuse serves it", || fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
-    let output = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().unwrap();
-    if !output.status.success() {
-        eprintln!("no loop device, so this test shows nothing: {}", String::from_utf8_lossy(&output.stderr));
-        return;
-    }
-    let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();
-    mounted.device = Some(device.clone());
-    system("mkfs.ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", &device]);
-    let point = sandbox.work().join("mnt");
-    fs::create_dir(&point).unwrap();
-    system("mount", &[&device, point.to_str().unwrap()]);
-    mounted.point = Some(point.clone());
+    let Some(mounted) = Mounted::begin(&sandbox, &serving) else { return };
+    let (device, point) = (mounted.device().to_owned(), mounted.point().to_owned());
     let bytes = noise(24 << 20);
     for name in ["kept", "deleted"] {
         fs::write(point.join(name), &bytes).unwrap();

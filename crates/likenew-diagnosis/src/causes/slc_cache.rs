@@ -76,7 +76,7 @@ impl Cause for SlcCache {
         });
         scales.fact(
             is_protected.filter(|is| *is && !case.is_disk()),
-            (-4.0, 0.0),
+            (-8.0, 0.0),
             |_| "its memory outlasts a loss of power, so that it may be memory that filled up".into(),
             "",
         );

@@ -41,18 +41,21 @@ impl Cause for SlowUsb {
             "look at the link: likenew facts",
         );
         let link = drive.map(|drive| &drive.link);
+        let possible = link.and_then(|link| {
+            let (now, possible) = (link.ceiling_bytes_per_s.get()?, link.possible_bytes_per_s.get()?);
+            Some(possible as f64 >= BETTER * now as f64)
+        });
+        // A stick of USB 2 is what it is.
         scales.fact(
-            link.and_then(|link| link.ceiling_bytes_per_s.get()).map(|ceiling| ceiling < USB3),
+            link.and_then(|link| link.ceiling_bytes_per_s.get())
+                .map(|ceiling| ceiling < USB3)
+                .filter(|_| possible != Some(false)),
             (5.0, -1.0),
             |is| {
                 if is { "it runs as USB 2".into() } else { "it runs as USB 3 or faster".into() }
             },
             "look at the link: likenew facts",
         );
-        let possible = link.and_then(|link| {
-            let (now, possible) = (link.ceiling_bytes_per_s.get()?, link.possible_bytes_per_s.get()?);
-            Some(possible as f64 >= BETTER * now as f64)
-        });
         scales.fact(
             possible,
             (1.0, -4.0),

@@ -137,7 +137,7 @@ impl CheckOptions {
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
         if let Some(of) = self.references.iter().find(|of| is_wrong(of.per_s)) {
             return Err(format!("reference.per_s = {}: it is a number above 0", of.per_s));
@@ -164,7 +164,10 @@ impl CheckOptions {
     pub(super) fn area_of(&self, evidence: &Evidence) -> u64 {
         let capacity = evidence.geometry.capacity;
         match evidence.identity.kind {
-            Kind::Folder => capacity - capacity % Self::AREA_STEP,
+            Kind::Folder => {
+                let area = (self.budget() / Self::PARTS).min(capacity);
+                area - area % Self::AREA_STEP
+            }
             _ => self.area(capacity),
         }
     }

@@ -88,14 +88,11 @@ impl<'a> Measured<'a> {
 
     /// Everything.
     pub(super) fn signs(&self) -> Signs {
-        let map: Vec<f64> = self.places(PLACE).into_iter().map(|(_, speed)| speed).collect();
-        let fresh: Vec<f64> = self.places(FRESH).into_iter().map(|(_, speed)| speed).collect();
+        let (map, fresh) = (self.speeds_of(PLACE), self.speeds_of(FRESH));
         let small = self.rate(SMALL_READS);
         // Of a folder the map is of what was just written, and what was there before is read as files.
-        let is_folder = self.evidence.identity.kind == Kind::Folder;
-        let has_old = !is_folder;
-        let old: Vec<f64> = self.places(OLD).into_iter().map(|(_, speed)| speed).collect();
-        let (fresh, old) = if is_folder { (middle(&map), middle(&old)) } else { (fresh, middle(&map)) };
+        let has_old = !self.is_folder();
+        let fresh = if self.is_folder() { middle(&map) } else { fresh };
         let over = |one: Option<Sign>, other: Option<Sign>| Some(one?.over(other?));
         let deep = self.ran(DEEP_READS);
         let drop = self.drop_of(WRITES);
@@ -103,7 +100,7 @@ impl<'a> Measured<'a> {
             figures: self.figures(&map, &fresh),
             fastest_read: self.fastest_read(),
             access_ns: small.map(|rate| Sign::within(1e9 * self.small_bytes(), 0.0).over(rate)),
-            fresh_over_old: over(sign_of(&fresh), sign_of(&old)),
+            fresh_over_old: over(sign_of(&fresh), self.old_data()),
             fresh_small_over_old: over(self.rate(FRESH_SMALL), small).filter(|_| has_old),
             median_over_slowest: over(sign_of(&middle(&map)), sign_of(&slowest(&map))),
             first_over_last: over(
@@ -158,6 +155,30 @@ impl<'a> Measured<'a> {
             sign.map(|sign| (figure, Sign::new(sign.value / per, sign.low / per, sign.high / per)))
         })
         .collect()
+    }
+
+    fn is_folder(&self) -> bool {
+        self.evidence.identity.kind == Kind::Folder
+    }
+
+    fn speeds_of(&self, kind: &str) -> Vec<f64> {
+        self.places(kind).into_iter().map(|(_, speed)| speed).collect()
+    }
+
+    /// How fast what lay there before was read in order: of a folder its owner's old files.
+    pub(super) fn old_data(&self) -> Option<Sign> {
+        sign_of(&middle(&self.speeds_of(if self.is_folder() { OLD } else { PLACE })))
+    }
+
+    /// How fast what was just written was read in order.
+    pub(super) fn fresh_data(&self) -> Option<f64> {
+        median(&self.speeds_of(if self.is_folder() { PLACE } else { FRESH }))
+    }
+
+    /// How long a small read of what was just written took, one at a time, in nanoseconds.
+    pub(super) fn fresh_small_ns(&self) -> Option<f64> {
+        let name = if self.is_folder() { SMALL_READS } else { FRESH_SMALL };
+        self.rate(name).map(|rate| 1e9 * self.small_bytes() / rate.value)
     }
 
     /// Single places are over in no time, so that one of them alone says little.

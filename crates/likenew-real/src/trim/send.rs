@@ -82,7 +82,8 @@ fn ask(folder: impl AsFd, places: &[Range<u64>]) -> Sent {
     Sent { means: Means::Fitrim, accepted_bytes: Some(accepted), ..Sent::default() }
 }
 
-fn refusal(errno: Errno) -> String {
+/// Why a file system sends none.
+pub(super) fn refusal(errno: Errno) -> String {
     match errno {
         Errno::PERM | Errno::ACCESS => {
             "asking a file system for TRIM takes root: run it with sudo".to_owned()

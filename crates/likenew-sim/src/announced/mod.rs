@@ -92,8 +92,8 @@ fn machine(model: &Model) -> Machine {
 
 /// What is in use is known where it was said how much of the addresses holds data.
 fn file_system(spec: &Spec, model: &Model) -> FileSystem {
-    let used = spec.fill.map(|fill| (model.capacity_bytes as f64 * fill) as u64);
-    let used = used.or((spec.state == crate::State::New).then_some(0));
+    let is_known = spec.fill.is_some() || spec.deleted > 0.0 || spec.state == crate::State::New;
+    let used = is_known.then(|| (model.capacity_bytes as f64 * spec.in_use()) as u64);
     let silent = "nobody says how much of it is in use";
     let of = |amount: Option<u64>| Fact::of(amount, silent, ORIGIN);
     FileSystem {

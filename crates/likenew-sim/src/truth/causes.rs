@@ -48,9 +48,10 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
     causes
 }
 
-/// Whether nobody has ever told a flash drive what is free: its past wrote every address and gave none up.
+/// Whether nobody has ever told a flash drive what is free: its past wrote every address and gave none up, or nearly so.
 pub(crate) fn trims_nothing(spec: &Spec) -> bool {
-    spec.state == State::Used && spec.fill.is_none()
+    let nearly_all = spec.deleted > 0.0 && spec.filled() >= NEARLY_FULL;
+    spec.state == State::Used && (spec.fill.is_none() || nearly_all)
 }
 
 /// What is not the drive's own, or hides what it is.
@@ -82,7 +83,7 @@ fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
     let past = make::past(spec, flash);
     let parameters = &flash.parameters;
     let mut causes = Vec::new();
-    if spec.fill.is_some_and(|fill| fill >= NEARLY_FULL) {
+    if spec.fill.is_some() && spec.in_use() >= NEARLY_FULL {
         causes.push("nearly_full");
     } else if trims_nothing(spec) {
         causes.push("no_trim");
@@ -143,6 +144,8 @@ mod tests {
             ("tiny-flash?state=used&fill=0.5", ""),
             ("tiny-flash?state=used", "no_trim"),
             ("tiny-flash?fill=0.95", "nearly_full"),
+            ("tiny-flash?state=used&fill=0.95&deleted=0.4", "no_trim"),
+            ("tiny-flash?state=used&fill=0.7&deleted=0.4", ""),
             ("tiny-flash?link=sata1.5g", "narrow_link"),
             ("tiny-flash?link=sata6g", ""),
             ("tiny-flash?link=usb2", "slow_usb"),

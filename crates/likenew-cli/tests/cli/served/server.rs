@@ -11,10 +11,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::Sandbox;
 
 /// A server, which is killed if a test fails.
-pub(super) struct Serving {
+pub(crate) struct Serving {
     child: Child,
-    pub(super) uri: String,
-    pub(super) socket: PathBuf,
+    pub(crate) uri: String,
+    pub(crate) socket: PathBuf,
     out: PathBuf,
     err: PathBuf,
     json: PathBuf,
@@ -22,7 +22,7 @@ pub(super) struct Serving {
 
 /// Waits for something that comes soon.
 #[track_caller]
-pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(120), "{what}: not after two minutes");
@@ -33,7 +33,7 @@ pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 impl Serving {
     /// Serves a drive, and waits until clients can come.
     #[track_caller]
-    pub(super) fn begin(sandbox: &Sandbox, target: &str, settings: &[&str]) -> Self {
+    pub(crate) fn begin(sandbox: &Sandbox, target: &str, settings: &[&str]) -> Self {
         let at = |name: &str| sandbox.work().join(name);
         let (socket, out, err, json) = (at("drive.sock"), at("serve.out"), at("serve.err"), at("serve.json"));
         let mut arguments = vec!["sim", "serve", target, "--json", "serve.json"];
@@ -60,13 +60,13 @@ impl Serving {
     }
 
     /// What it has said on standard error.
-    pub(super) fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         fs::read_to_string(&self.err).unwrap()
     }
 
     /// Ends it as Ctrl-C does, and returns what it has counted.
     #[track_caller]
-    pub(super) fn end(mut self) -> serde_json::Value {
+    pub(crate) fn end(mut self) -> serde_json::Value {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         let status = self.child.wait().unwrap();
         assert_eq!(status.code(), Some(130), "{}", self.said());
@@ -80,7 +80,7 @@ impl Serving {
     }
 
     /// Kills it as nobody should.
-    pub(super) fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         assert!(self.socket.exists());

@@ -1,0 +1,43 @@
+//! What `likenew recondition` takes.
+
+use clap::Args;
+use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_procedures::recondition::RungName;
+
+use super::{How, On, References};
+
+#[derive(Debug, Args)]
+pub(crate) struct Recondition {
+    #[command(flatten)]
+    pub(crate) on: On,
+    /// Only look, and say what could be done and what each step takes and takes away
+    #[arg(long, conflicts_with = "rung")]
+    pub(crate) dry_run: bool,
+    /// The step to take whatever the diagnosis says: trim, refresh, overwrite; discard, overwrite-all and format lose everything
+    /// [default: the gentlest that can help and loses nothing]
+    #[arg(long, value_parser = rung, value_name = "STEP")]
+    pub(crate) rung: Option<RungName>,
+    /// How often space is written over at most; it ends as soon as another pass would change little
+    #[arg(long, default_value_t = 8)]
+    pub(crate) passes: u32,
+    /// How long the drive is left alone after a step, to finish what that set off
+    #[arg(long, value_parser = parse_duration, default_value = "30s", value_name = "SPAN")]
+    pub(crate) rest: Nanos,
+    /// Bytes written at most by each check, before and after [default: 2GiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) bytes: Option<u64>,
+    /// Free space that is written over at most [default: all above the reserve]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) space: Option<u64>,
+    #[command(flatten)]
+    pub(crate) references: References,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+fn rung(text: &str) -> Result<RungName, String> {
+    RungName::ALL.into_iter().find(|name| name.text() == text).ok_or_else(|| {
+        let names: Vec<&str> = RungName::ALL.into_iter().map(RungName::text).collect();
+        format!("there is no step \"{text}\"; there are {}", names.join(", "))
+    })
+}

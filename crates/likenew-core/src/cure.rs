@@ -1,0 +1,89 @@
+//! A cure: what is done to a drive so that it becomes fast again, other than writing over it, and what came of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::trim::Counted;
+use crate::units::Nanos;
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cure {
+    /// The drive is told of everything that the file system on it has free.
+    TrimFree,
+    /// What lies in these pieces is written again where it lies, and stays the same.
+    Refresh {
+        /// They do not overlap, and lie in order.
+        pieces: Vec<Piece>,
+    },
+    /// The owner's files that were not written to for this long are written again where they lie, and stay the same.
+    RefreshFiles {
+        /// At least so old, by the time of their last change.
+        older: Nanos,
+        /// Only where they are read slower than this, in bytes a second.
+        slower_than_bytes_per_s: f64,
+    },
+    /// All of it is given up, so that the drive holds nothing any more.
+    Discard,
+    /// The drive is asked to format itself, so that it holds nothing any more.
+    Format {
+        /// By forgetting its key instead of erasing its flash.
+        crypto: bool,
+    },
+}
+
+impl Cure {
+    /// What a progress bar calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::TrimFree => "telling the drive what is free",
+            Self::Refresh { .. } => "writing again what is there",
+            Self::RefreshFiles { .. } => "writing old files again",
+            Self::Discard => "giving up everything",
+            Self::Format { .. } => "having the drive format itself",
+        }
+    }
+
+    /// Bytes that it writes at most, where that is known beforehand.
+    pub fn bytes_written(&self) -> u64 {
+        match self {
+            Self::Refresh { pieces } => pieces.iter().map(|piece| piece.bytes).sum(),
+            Self::TrimFree | Self::RefreshFiles { .. } | Self::Discard | Self::Format { .. } => 0,
+        }
+    }
+}
+
+/// A part of a drive's addresses, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Its first byte.
+    pub offset: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cured {
+    /// Bytes that it was done for: told, given up or written again.
+    pub bytes: u64,
+    /// Bytes that were written to the drive.
+    pub bytes_written: u64,
+    /// What it was not done for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// How long it took.
+    pub took: Nanos,
+    /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Counted>,
+}
+
+/// A part that was left as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// How many bytes of the drive or of files.
+    pub bytes: u64,
+    /// A clause without a full stop.
+    pub why: String,
+}

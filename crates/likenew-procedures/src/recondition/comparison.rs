@@ -1,0 +1,164 @@
+//! The same check before and after a rung: by how much each figure has changed, and whether that is more than measuring twice would give.
+
+use likenew_core::procedure::Evidence;
+use likenew_core::units::rate;
+use likenew_diagnosis::{Case, Figure, Found, Sign, Symptom};
+
+use crate::check::Check;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// A figure of the check.
+    Figure(Figure),
+    /// What lay there before, read in order.
+    OldData,
+}
+
+impl Measure {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Figure(figure) => figure.words(),
+            Self::OldData => "reads in order of what lies there",
+        }
+    }
+
+    pub(super) fn said(self, value: f64) -> String {
+        match self {
+            Self::Figure(figure) => figure.said(value),
+            Self::OldData => rate(value),
+        }
+    }
+
+    /// What a symptom is seen in.
+    fn of(symptom: Symptom) -> Option<Self> {
+        Some(match symptom {
+            Symptom::Below(figure) => Self::Figure(figure),
+            Symptom::WritesDrop | Symptom::Stalls => Self::Figure(Figure::WriteOnAndOn),
+            Symptom::FreshIsFaster | Symptom::Patchy => Self::OldData,
+            _ => return None,
+        })
+    }
+
+    /// What shows whether causes are cured.
+    pub(super) fn shown_by(found: &[&Found]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for symptom in found.iter().flat_map(|found| &found.explains) {
+            all.extend(Self::of(*symptom).filter(|measure| !all.contains(measure)));
+        }
+        all
+    }
+}
+
+/// One of them, before and after.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) measure: Measure,
+    pub(super) before: Sign,
+    pub(super) after: Sign,
+    /// What it is held against, in the same unit, and the share of it that is still as it should be.
+    pub(super) reference: Option<(f64, f64)>,
+}
+
+impl Change {
+    pub(super) fn ratio(&self) -> Sign {
+        self.after.over(self.before)
+    }
+
+    /// Whether it is back at what it is held against, as far as there is such a thing.
+    pub(super) fn is_back(&self) -> Option<bool> {
+        self.reference.map(|(reference, least)| self.after.value >= reference * least)
+    }
+}
+
+/// Whether a rung helped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Helped {
+    Yes,
+    No,
+    Undecided,
+}
+
+/// With this probability something is so.
+const SURE: f64 = 0.95;
+
+impl Helped {
+    /// By what should show it. Something has to be faster by more than `noticeable`.
+    pub(super) fn of(changes: &[&Change], noticeable: f64) -> Self {
+        let faster = |change: &&Change| change.ratio().chance_above(noticeable);
+        let is_faster = changes.iter().any(|change| faster(change) >= SURE);
+        let is_slower =
+            changes.iter().any(|change| change.ratio().chance_above(1.0 / noticeable) <= 1.0 - SURE);
+        if is_faster && !is_slower {
+            Self::Yes
+        } else if !is_faster && changes.iter().all(|change| faster(change) <= 0.5) {
+            Self::No
+        } else {
+            Self::Undecided
+        }
+    }
+}
+
+/// Everything that both checks have measured.
+pub(super) fn changes(check: &Check, before: &Evidence, after: &Evidence) -> Vec<Change> {
+    let of = |evidence: &Evidence| check.diagnosed(evidence, |case, _| measures(check, evidence, case));
+    let (before, after) = (of(before), of(after));
+    let pairs = after.into_iter().filter_map(|(measure, after, reference)| {
+        let (_, before, _) = before.iter().find(|(of, ..)| *of == measure)?;
+        Some(Change { measure, before: *before, after, reference })
+    });
+    pairs.collect()
+}
+
+type Measured = (Measure, Sign, Option<(f64, f64)>);
+
+fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<Measured> {
+    let figures = case.signs.figures.iter().map(|(figure, sign)| {
+        let reference = case.shortfall(*figure).map(|(_, of)| (of.value, of.origin.share_least()));
+        (Measure::Figure(*figure), *sign, reference)
+    });
+    let old = check.old_data(evidence).map(|sign| {
+        let fresh = case.signs.fresh_over_old.map(|ratio| sign.value * ratio.value);
+        (Measure::OldData, sign, fresh.map(|fresh| (fresh, FRESH_LEAST)))
+    });
+    figures.chain(old).collect()
+}
+
+/// Old data is as it should be from this share of what fresh data does: it is no symptom below 1.5 times.
+const FRESH_LEAST: f64 = 1.0 / 1.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(before: f64, after: f64, share: f64) -> Change {
+        Change {
+            measure: Measure::OldData,
+            before: Sign::within(before, share),
+            after: Sign::within(after, share),
+            reference: Some((80.0, 0.7)),
+        }
+    }
+
+    #[test]
+    fn a_rung_helped_if_something_is_faster_and_nothing_slower() {
+        let (faster, same, slower) =
+            (change(30.0, 75.0, 0.05), change(30.0, 30.2, 0.05), change(30.0, 20.0, 0.05));
+        assert_eq!(Helped::of(&[&faster, &same], 1.1), Helped::Yes);
+        assert_eq!(Helped::of(&[&same], 1.1), Helped::No);
+        assert_eq!(Helped::of(&[&faster, &slower], 1.1), Helped::Undecided);
+        assert_eq!(Helped::of(&[&slower], 1.1), Helped::No);
+        let wide = change(30.0, 40.0, 0.3);
+        assert_eq!(Helped::of(&[&wide], 1.1), Helped::Undecided, "{:?}", wide.ratio());
+        assert_eq!((faster.is_back(), same.is_back()), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn what_shows_a_cause_is_counted_once() {
+        let symptoms =
+            [Symptom::Below(Figure::WriteInOrder), Symptom::Stalls, Symptom::WritesDrop, Symptom::OthersToo];
+        let all: Vec<_> = symptoms.into_iter().filter_map(Measure::of).collect();
+        let on = Measure::Figure(Figure::WriteOnAndOn);
+        assert_eq!(all, [Measure::Figure(Figure::WriteInOrder), on, on]);
+    }
+}

@@ -1,0 +1,40 @@
+//! The drive formats itself, by a command of its own: only of NVMe.
+
+use likenew_core::cure::Cure;
+use likenew_core::look::Look;
+use likenew_core::procedure::{Evidence, Step};
+
+use super::discard::whole;
+use super::rung::{Rung, RungCard, RungName, Scene, rest, was_cured};
+
+pub(super) struct Format;
+
+const CARD: RungCard = RungCard {
+    does: "have the drive format itself",
+    doing: "the drive's own format",
+    destroys: "everything",
+    brings_back: "everything that comes from what the drive holds, also where TRIM does not",
+    helps: &["no_trim", "nearly_full", "old_data"],
+};
+
+impl Rung for Format {
+    fn card(&self) -> &'static RungCard {
+        &CARD
+    }
+
+    fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
+        let simulated = || scene.is_simulated().then(|| "a simulated drive has no such command".into());
+        whole(scene).or_else(simulated)
+    }
+
+    fn bytes(&self, _scene: &Scene<'_>) -> Option<u64> {
+        Some(0)
+    }
+
+    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
+        if done.sights.is_empty() {
+            return Some(Step::Look(Look::Cure(Cure::Format { crypto: false })));
+        }
+        rest(scene, done, RungName::Format).filter(|_| was_cured(done))
+    }
+}

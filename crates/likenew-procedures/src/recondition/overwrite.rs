@@ -1,0 +1,174 @@
+//! Space is written over in order, again and again, until its speed does not change any more: what brings back a drive that takes no TRIM.
+//!
+//! The way of "Reconditioning a solid state drive" (2009–2010): one huge file over all that is free, whose erase blocks go stale as wholes.
+
+use std::ops::Range;
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::look::Look;
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::procedure::{Evidence, Step};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::approach::approach;
+
+use super::discard::whole;
+use super::rung::{Rung, RungCard, RungName, Scene, rest};
+
+/// What is free.
+pub(super) struct Overwrite;
+/// Everything.
+pub(super) struct OverwriteAll;
+
+const FREE: RungCard = RungCard {
+    does: "write over what is free",
+    doing: "writing over what is free",
+    destroys: "what was deleted",
+    brings_back: "writes of a drive that takes no TRIM, as far as free space makes up its spare",
+    helps: &["no_trim"],
+};
+
+const ALL: RungCard = RungCard {
+    does: "write over everything",
+    doing: "writing over everything on it",
+    destroys: "everything",
+    brings_back: "writes in order of a drive that takes no TRIM",
+    helps: &["no_trim", "old_data"],
+};
+
+/// How it is written: deep enough to keep a drive busy.
+const BLOCK: u32 = 1 << 20;
+const DEPTH: u32 = 4;
+/// Windows along a pass.
+const WINDOWS: u64 = 128;
+/// Less than this is free for no good.
+const LEAST: u64 = 64 << 20;
+/// A pass that leaves less than this to go, as a share of where it leads, is the last.
+const SETTLED: f64 = 0.01;
+/// How long a file system may take to pass on what was deleted.
+const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
+
+impl Rung for Overwrite {
+    fn card(&self) -> &'static RungCard {
+        &FREE
+    }
+
+    fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
+        if !scene.evidence.geometry.writable {
+            return Some(
+                "which parts of it are free its file system knows: give the folder where that is mounted"
+                    .into(),
+            );
+        }
+        match scene.free() {
+            None => Some(
+                "what is free on it is not known: give the folder where its file system is mounted".into(),
+            ),
+            Some(free) if free.end - free.start < LEAST => {
+                Some("hardly anything is free: delete something first".into())
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn doubt(&self, scene: &Scene<'_>) -> Option<String> {
+        scene.virtual_by().map(|by| {
+            format!("it is a virtual disk ({by}), whose image would grow to its full size and stay so")
+        })
+    }
+
+    fn bytes(&self, scene: &Scene<'_>) -> Option<u64> {
+        let free = scene.free()?;
+        Some((free.end - free.start) * u64::from(scene.options.passes))
+    }
+
+    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
+        next(scene, done, RungName::Overwrite, &scene.free()?)
+    }
+}
+
+impl Rung for OverwriteAll {
+    fn card(&self) -> &'static RungCard {
+        &ALL
+    }
+
+    fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
+        whole(scene)
+    }
+
+    fn bytes(&self, scene: &Scene<'_>) -> Option<u64> {
+        Some(scene.evidence.geometry.capacity * u64::from(scene.options.passes))
+    }
+
+    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
+        let whole = 0..scene.evidence.geometry.capacity >> 20 << 20;
+        next(scene, done, RungName::OverwriteAll, &whole)
+    }
+}
+
+/// The passes of a rung, in order.
+pub(super) fn passes(done: &Evidence) -> impl Iterator<Item = &Segment> {
+    done.segments.iter().filter(|segment| segment.workload.name.contains(PASS))
+}
+
+const PASS: &str = ": pass ";
+
+/// Whether so many passes at these speeds were enough, by where the speeds lead.
+fn is_enough(speeds: &[f64], most: u32) -> bool {
+    speeds.len() >= most as usize || has_settled(speeds)
+}
+
+/// Whether another pass would change little.
+pub(super) fn has_settled(speeds: &[f64]) -> bool {
+    approach(speeds).is_some_and(|found| found.remaining <= SETTLED)
+}
+
+fn next(scene: &Scene<'_>, done: &Evidence, rung: RungName, space: &Range<u64>) -> Option<Step> {
+    let speeds: Vec<f64> = passes(done).map(Segment::bytes_per_s).collect();
+    let released = done.sights.len();
+    let release =
+        Step::Look(Look::Release { offset: space.start, bytes: space.end - space.start, wait: RELEASE_WAIT });
+    // What was told of free space goes to other places on a file system that never writes in place, so that each pass begins with none of it.
+    if scene.is_folder() && released < speeds.len() {
+        return Some(release);
+    }
+    if !is_enough(&speeds, scene.options.passes) {
+        return Some(Step::Run(pass(rung, speeds.len() + 1, space)));
+    }
+    // A drive that takes TRIM is not left full.
+    if scene.evidence.geometry.trims && released == 0 {
+        return Some(release);
+    }
+    rest(scene, done, rung)
+}
+
+fn pass(rung: RungName, number: usize, space: &Range<u64>) -> Workload {
+    let place = Place::Forward(Region::bytes(space.clone()));
+    let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
+    let bytes = space.end - space.start;
+    Workload {
+        name: format!("{}{PASS}{number}", rung.text()),
+        flush: true,
+        window: Some((bytes / WINDOWS).max(BLOCK.into())),
+        ..Workload::new("", Until::bytes(bytes), vec![stream])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_end_when_the_next_one_would_change_little() {
+        assert!(!is_enough(&[], 8) && !is_enough(&[39.5], 8) && !is_enough(&[39.5, 75.2], 8));
+        assert!(is_enough(&[39.5, 75.2, 75.3], 8));
+        assert!(is_enough(&[75.0, 75.1], 8), "nothing has fallen");
+        assert!(is_enough(&[10.0, 20.0], 2) && !is_enough(&[10.0, 20.0, 29.0], 8));
+        // By the step alone, 3 %, this would not be over; by where it leads it is.
+        assert!(is_enough(&[40.0, 70.0, 79.0, 79.6], 8));
+    }
+}

@@ -1,0 +1,86 @@
+//! The settings of a recondition, and which of them make sense.
+
+use likenew_core::region::Region;
+use likenew_core::units::{Nanos, duration_text, size_text};
+use serde::{Deserialize, Serialize};
+
+use super::rung::RungName;
+use crate::check::CheckOptions;
+use crate::options::options;
+
+/// The settings of a recondition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReconditionOptions {
+    /// The rung that is taken whatever the diagnosis says; otherwise the first that can help, and the next one where it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rung: Option<RungName>,
+    /// How often free space is written at most, should its speed go on changing.
+    pub passes: u32,
+    /// How long the drive is left alone after a rung, to finish what that set off.
+    #[serde(with = "duration_text")]
+    pub rest: Nanos,
+    /// What no file lies on, of a target that is no folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free: Option<Region>,
+    /// Bytes of a folder's own files at most.
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub space: Option<u64>,
+    /// Whether nothing is done but looking and saying what would be.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// How it is measured before and after.
+    pub check: CheckOptions,
+}
+
+impl Default for ReconditionOptions {
+    /// As many passes as DiskTester's users were told to make at most, and half a minute of rest.
+    fn default() -> Self {
+        Self {
+            rung: None,
+            passes: 8,
+            rest: Nanos::from_secs(30),
+            free: None,
+            space: None,
+            dry_run: false,
+            check: CheckOptions::default(),
+        }
+    }
+}
+
+impl ReconditionOptions {
+    /// More passes than this wear a drive for nothing.
+    const PASSES_MAX: u32 = 100;
+
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_table(table: &toml::Table) -> Result<Self, String> {
+        let asked: Self = options("recondition", table)?;
+        asked.check().map(|()| asked)
+    }
+
+    /// Whether these settings make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(1..=Self::PASSES_MAX).contains(&self.passes) {
+            return Err(format!("passes = {} is not in 1..{}", self.passes, Self::PASSES_MAX));
+        }
+        if self.check.upgrade.is_some() {
+            return Err(
+                "check.upgrade: nothing is bought while a drive is brought back; ask likenew check".into()
+            );
+        }
+        self.check.check()
+    }
+
+    /// Files of a folder, and bytes of each: the first is what a check writes.
+    pub(super) fn files(&self) -> (u32, u64) {
+        let each = self.check.area(u64::MAX).max(CheckOptions::AREA_STEP);
+        let files = self.space.unwrap_or(each) / each;
+        (u32::try_from(files).unwrap_or(u32::MAX).max(1), each)
+    }
+}

@@ -1,0 +1,192 @@
+//! One rung of the ladder: something that may bring a drive back, what it takes and what it takes away.
+
+use std::ops::Range;
+
+use likenew_core::cure::Cure;
+use likenew_core::facts::Facts;
+use likenew_core::look::Look;
+use likenew_core::procedure::{Evidence, Past, Step};
+use serde::{Deserialize, Serialize};
+
+use super::discard::Discard;
+use super::format::Format;
+use super::overwrite::{Overwrite, OverwriteAll};
+use super::recondition_options::ReconditionOptions;
+use super::refresh::Refresh;
+use super::trim_free::TrimFree;
+
+/// The rungs, the gentlest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RungName {
+    /// Tell the drive what is free.
+    Trim,
+    /// Write again what is there.
+    Refresh,
+    /// Write over free space until that makes no difference.
+    Overwrite,
+    /// Give up everything.
+    Discard,
+    /// Write over everything until that makes no difference.
+    OverwriteAll,
+    /// Have the drive format itself.
+    Format,
+}
+
+impl RungName {
+    /// All of them, in the order in which they are tried.
+    pub const ALL: [Self; 6] =
+        [Self::Trim, Self::Refresh, Self::Overwrite, Self::Discard, Self::OverwriteAll, Self::Format];
+
+    /// As typed.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Trim => "trim",
+            Self::Refresh => "refresh",
+            Self::Overwrite => "overwrite",
+            Self::Discard => "discard",
+            Self::OverwriteAll => "overwrite-all",
+            Self::Format => "format",
+        }
+    }
+
+    /// What it is.
+    pub(super) fn rung(self) -> &'static dyn Rung {
+        match self {
+            Self::Trim => &TrimFree,
+            Self::Refresh => &Refresh,
+            Self::Overwrite => &Overwrite,
+            Self::Discard => &Discard,
+            Self::OverwriteAll => &OverwriteAll,
+            Self::Format => &Format,
+        }
+    }
+
+    /// Whether files of the owner are lost by it, so that only a person can ask for it.
+    pub fn destroys(self) -> bool {
+        matches!(self, Self::Discard | Self::OverwriteAll | Self::Format)
+    }
+
+    /// The rung that something belongs to which was done, by its name; none of a part of a check, and of what may be a part of either.
+    pub(super) fn of(past: Past<'_>) -> Option<Self> {
+        match past {
+            Past::Segment(segment) => {
+                let (rung, _) = segment.workload.name.split_once(": ")?;
+                Self::ALL.into_iter().find(|name| name.text() == rung)
+            }
+            Past::Sight(sight) => match &sight.look {
+                Look::Cure(Cure::TrimFree) => Some(Self::Trim),
+                Look::Cure(Cure::Refresh { .. } | Cure::RefreshFiles { .. }) => Some(Self::Refresh),
+                Look::Cure(Cure::Discard) => Some(Self::Discard),
+                Look::Cure(Cure::Format { .. }) => Some(Self::Format),
+                _ => None,
+            },
+        }
+    }
+
+    /// What one of its workloads is called.
+    pub(super) fn step(self, what: &str) -> String {
+        format!("{}: {what}", self.text())
+    }
+}
+
+/// What a rung is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RungCard {
+    /// What it does, as an instruction.
+    pub does: &'static str,
+    /// What did it, as the subject of a sentence.
+    pub doing: &'static str,
+    /// What is lost by it, as the end of a sentence.
+    pub destroys: &'static str,
+    /// What it can bring back.
+    pub brings_back: &'static str,
+    /// Causes that it helps against, by their names in JSON.
+    pub helps: &'static [&'static str],
+}
+
+/// A rung. Holds nothing: what it does next follows from what it has done.
+pub(super) trait Rung: Sync {
+    fn card(&self) -> &'static RungCard;
+
+    /// Why it can not be taken here, if it can not: a sentence without a full stop that says what would help.
+    fn obstacle(&self, scene: &Scene<'_>) -> Option<String>;
+
+    /// Why it is not taken without being asked for by name, if there is a reason.
+    fn doubt(&self, _scene: &Scene<'_>) -> Option<String> {
+        None
+    }
+
+    /// Bytes that it writes at most, as far as known beforehand.
+    fn bytes(&self, scene: &Scene<'_>) -> Option<u64>;
+
+    /// What it does next after what it has `done`; nothing when it is through.
+    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step>;
+}
+
+/// Where a rung is taken.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) options: &'a ReconditionOptions,
+    /// Everything.
+    pub(super) evidence: &'a Evidence,
+    /// What the system knew last.
+    pub(super) facts: Option<&'a Facts>,
+    /// How fast fresh data was read in order when it was measured last, in bytes a second.
+    pub(super) fresh_bytes_per_s: Option<f64>,
+    /// How long a small read of fresh data took then, one at a time, in nanoseconds.
+    pub(super) fresh_small_ns: Option<f64>,
+}
+
+impl Scene<'_> {
+    pub(super) fn is_folder(&self) -> bool {
+        self.evidence.identity.kind == likenew_core::drive::Kind::Folder
+    }
+
+    pub(super) fn is_simulated(&self) -> bool {
+        self.evidence.identity.kind == likenew_core::drive::Kind::Simulated
+    }
+
+    /// What no file of the owner lies on, in whole MiB; of a folder that is all that our own files take.
+    pub(super) fn free(&self) -> Option<Range<u64>> {
+        let geometry = &self.evidence.geometry;
+        let whole = geometry.capacity >> 20 << 20;
+        if self.is_folder() {
+            return Some(0..whole);
+        }
+        let free = self.options.free?.resolve(geometry.capacity, geometry.block).ok()?;
+        let free = free.start.next_multiple_of(1 << 20)..free.end.min(whole) >> 20 << 20;
+        (!free.is_empty()).then_some(free)
+    }
+
+    /// What may hold files of the owner, of a target that is no folder.
+    pub(super) fn in_use(&self) -> Range<u64> {
+        let whole = self.evidence.geometry.capacity >> 20 << 20;
+        match self.options.free {
+            Some(_) => 0..self.free().map_or(whole, |free| free.start),
+            None => 0..whole,
+        }
+    }
+
+    /// Who shows the drive, if a hypervisor or a cloud does.
+    pub(super) fn virtual_by(&self) -> Option<&str> {
+        match self.facts?.drives.as_slice() {
+            [drive] => drive.identity.virtual_by.value()?.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// A rest after a rung.
+pub(super) fn rest(scene: &Scene<'_>, done: &Evidence, rung: RungName) -> Option<Step> {
+    let name = rung.step("rest");
+    let rested = done.segments.iter().any(|segment| segment.workload.name == name);
+    let rest = likenew_core::workload::Workload::rest(scene.options.rest);
+    (!rested && scene.options.rest > likenew_core::units::Nanos::ZERO)
+        .then(|| Step::Run(likenew_core::workload::Workload { name, ..rest }))
+}
+
+/// What became of a cure, if it was done.
+pub(super) fn was_cured(done: &Evidence) -> bool {
+    done.sights.iter().any(|sight| matches!(sight.seen, likenew_core::look::Seen::Cured(_)))
+}

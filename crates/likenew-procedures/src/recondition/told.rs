@@ -1,0 +1,313 @@
+//! What a recondition came to, in words and tables.
+
+use likenew_core::cure::Cured;
+use likenew_core::look::Seen;
+use likenew_core::procedure::Evidence;
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, amount, rate};
+use likenew_core::verdict::{Findings, Row, Standing, Verdict};
+use likenew_stats::interval::window_interval;
+use serde::Serialize;
+
+use super::comparison::{Change, Helped};
+use super::overwrite::{has_settled, passes};
+use super::rung::{RungName, Scene};
+use crate::CONFIDENCE;
+use crate::rows::row;
+
+/// One rung that was taken, and the checks around it.
+pub(super) struct Taken<'a> {
+    pub(super) name: RungName,
+    pub(super) done: &'a Evidence,
+    /// Everything that was measured before and after.
+    pub(super) changes: Vec<Change>,
+    /// Those of them that should show it.
+    pub(super) shown_by: Vec<Change>,
+    pub(super) helped: Helped,
+    /// Why what was measured is not certain, beyond its intervals.
+    pub(super) caveat: Option<String>,
+}
+
+/// Whether a rung helped, and by how much.
+pub(super) fn taken(taken: &Taken<'_>) -> Verdict {
+    let card = taken.name.rung().card();
+    let most = taken.shown_by.iter().max_by(|one, other| one.ratio().value.total_cmp(&other.ratio().value));
+    let Some(most) = most else {
+        let claim = format!("Whether {} helped is not known: it was not measured again.", card.doing);
+        return Verdict::new(claim, Standing::Undecided);
+    };
+    let ratio = most.ratio();
+    let from_to = format!(
+        "{} went from {} to {}",
+        most.measure.words(),
+        most.measure.said(most.before.value),
+        most.measure.said(most.after.value)
+    );
+    let times = format!("{:.2} times as fast ({:.2} to {:.2})", ratio.value, ratio.low, ratio.high);
+    let doing = capital(card.doing);
+    let is_back = taken.shown_by.iter().all(|change| change.is_back() != Some(false));
+    let mut verdict = match taken.helped {
+        Helped::Yes if is_back => {
+            Verdict::new(format!("{doing} brought it back: {from_to}, {times}."), Standing::Holds)
+        }
+        Helped::Yes => {
+            let claim = format!("{doing} helped, and did not bring all of it back: {from_to}, {times}.");
+            Verdict::new(claim, Standing::Holds)
+        }
+        Helped::No => {
+            Verdict::new(format!("{doing} helped."), Standing::Fails).because(format!("{from_to}, {times}"))
+        }
+        Helped::Undecided => Verdict::new(format!("{doing} helped."), Standing::Undecided)
+            .because(format!("{from_to}, {times}")),
+    };
+    verdict = verdict.estimate(ratio.value, ratio.low, ratio.high, "1");
+    for change in &taken.shown_by {
+        if let Some((reference, _)) = change.reference {
+            verdict = verdict.because(format!(
+                "{} are at {:.0} % of what they should be; before it was {:.0} %",
+                change.measure.words(),
+                100.0 * change.after.value / reference,
+                100.0 * change.before.value / reference
+            ));
+        }
+    }
+    verdict = did(taken).into_iter().fold(verdict, Verdict::because);
+    left_out(taken.done).into_iter().chain(taken.caveat.clone()).fold(verdict, Verdict::caveat)
+}
+
+/// What several rungs came to together.
+pub(super) fn together(taken: &[Taken<'_>]) -> Option<Verdict> {
+    let [first, .., last] = taken else { return None };
+    let joined = first.shown_by.iter().filter_map(|change| {
+        let last = last.changes.iter().find(|of| of.measure == change.measure)?;
+        Some(Change { after: last.after, reference: last.reference, ..*change })
+    });
+    let most = joined.max_by(|one, other| one.ratio().value.total_cmp(&other.ratio().value))?;
+    let (ratio, measure) = (most.ratio(), most.measure);
+    let back = match most.is_back() {
+        Some(false) => "Not all of it is back after",
+        _ => "It is back after",
+    };
+    let claim = format!(
+        "{back} {} steps: {} went from {} to {}, {:.2} times as fast ({:.2} to {:.2}).",
+        taken.len(),
+        measure.words(),
+        measure.said(most.before.value),
+        measure.said(most.after.value),
+        ratio.value,
+        ratio.low,
+        ratio.high
+    );
+    let verdict = Verdict::new(claim, Standing::Holds).estimate(ratio.value, ratio.low, ratio.high, "1");
+    Some(taken.iter().fold(verdict, |verdict, one| {
+        verdict.because(format!(
+            "{} {}",
+            one.name.rung().card().doing,
+            match one.helped {
+                Helped::Yes => "helped",
+                Helped::No => "did not help",
+                Helped::Undecided => "may have helped",
+            }
+        ))
+    }))
+}
+
+/// What was done.
+fn did(taken: &Taken<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    let cured: Vec<&Cured> = cured(taken.done).collect();
+    let sum = |of: fn(&Cured) -> u64| cured.iter().map(|cured| of(cured)).sum::<u64>();
+    let (bytes, written, took) = (sum(|of| of.bytes), sum(|of| of.bytes_written), Nanos(sum(|of| of.took.0)));
+    if written > 0 {
+        all.push(format!("{} were written again in {took}", amount(written)));
+    } else if !cured.is_empty() {
+        all.push(format!("the drive was told of {} in {took}", amount(bytes)));
+    }
+    if let Some(top) = cured.iter().find_map(|cured| cured.counted.first()) {
+        let discarded =
+            cured.iter().filter_map(|cured| cured.counted.first()).map(|counted| counted.bytes).sum();
+        all.push(format!("meanwhile the system counted {} of discards at {}", amount(discarded), top.device));
+    }
+    let speeds: Vec<f64> = passes(taken.done).map(Segment::bytes_per_s).collect();
+    if !speeds.is_empty() {
+        let list: Vec<String> = speeds.iter().map(|speed| rate(*speed)).collect();
+        let end = if has_settled(&speeds) {
+            "another one would change it by less than 1 %"
+        } else {
+            "more were not allowed"
+        };
+        all.push(format!("{} passes were written: {}; {end}", speeds.len(), list.join(", ")));
+    } else if cured.is_empty() {
+        all.push("no place was found that is slow enough to be written again".to_owned());
+    }
+    all
+}
+
+fn cured(done: &Evidence) -> impl Iterator<Item = &Cured> {
+    done.sights.iter().filter_map(|sight| match &sight.seen {
+        Seen::Cured(cured) => Some(cured),
+        _ => None,
+    })
+}
+
+/// What was not done.
+fn left_out(done: &Evidence) -> Vec<String> {
+    cured(done)
+        .flat_map(|cured| &cured.left_out)
+        .map(|left| format!("{} were left as they are: {}.", amount(left.bytes), left.why))
+        .collect()
+}
+
+pub(super) fn capital(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[derive(Serialize)]
+struct ChangeRow {
+    rung: &'static str,
+    what: &'static str,
+    before_per_s: f64,
+    after_per_s: f64,
+    ratio: f64,
+    ratio_low: f64,
+    ratio_high: f64,
+    reference_per_s: Option<f64>,
+    before_percent: Option<f64>,
+    after_percent: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct PassRow {
+    rung: &'static str,
+    pass: usize,
+    bytes_per_s: f64,
+    bytes_per_s_low: Option<f64>,
+    bytes_per_s_high: Option<f64>,
+    bytes: u64,
+    elapsed_ns: u64,
+    latency_ns_max: u64,
+}
+
+#[derive(Serialize)]
+struct LadderRow {
+    rung: &'static str,
+    does: &'static str,
+    destroys: &'static str,
+    bytes_written_max: Option<u64>,
+    not_taken_because: Option<String>,
+}
+
+/// Before and after, by rung.
+pub(super) fn change_rows(taken: &[Taken<'_>]) -> Vec<Row> {
+    let rows = taken.iter().flat_map(|of| of.changes.iter().map(|change| row(change_row(of.name, change))));
+    rows.collect()
+}
+
+fn change_row(name: RungName, change: &Change) -> ChangeRow {
+    let percent = |value: f64| change.reference.map(|(reference, _)| 100.0 * value / reference);
+    let ratio = change.ratio();
+    ChangeRow {
+        rung: name.text(),
+        what: change.measure.words(),
+        before_per_s: change.before.value,
+        after_per_s: change.after.value,
+        ratio: ratio.value,
+        ratio_low: ratio.low,
+        ratio_high: ratio.high,
+        reference_per_s: change.reference.map(|(reference, _)| reference),
+        before_percent: percent(change.before.value),
+        after_percent: percent(change.after.value),
+    }
+}
+
+/// Speeds along a pass, in bytes a second.
+pub(super) fn along(pass: &Segment) -> Vec<[f64; 2]> {
+    let mut from = pass.began;
+    let width = pass.gigabytes.width as f64;
+    let cells = pass.gigabytes.cells.iter().enumerate().filter(|(_, cell)| cell.bytes > 0);
+    cells
+        .map(|(index, cell)| {
+            let span = cell.last.since(from).as_secs_f64().max(1e-9);
+            from = cell.last;
+            [(index as f64 + 0.5) * width, cell.bytes as f64 / span]
+        })
+        .collect()
+}
+
+/// The passes of a rung.
+pub(super) fn pass_rows(name: RungName, done: &Evidence) -> Vec<Row> {
+    let of = |(index, segment): (usize, &Segment)| {
+        let speeds: Vec<f64> = along(segment).into_iter().map(|[_, speed]| speed).collect();
+        let interval = window_interval(&speeds, CONFIDENCE);
+        row(PassRow {
+            rung: name.text(),
+            pass: index + 1,
+            bytes_per_s: segment.bytes_per_s(),
+            bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
+            bytes_per_s_high: interval.map(|interval| interval.high),
+            bytes: segment.total().bytes,
+            elapsed_ns: segment.elapsed().0,
+            latency_ns_max: segment.latencies().max().0,
+        })
+    };
+    passes(done).enumerate().map(of).collect()
+}
+
+/// All rungs, and why those were not taken that were not.
+pub(super) fn ladder(
+    scene: &Scene<'_>,
+    tried: &[(RungName, Option<&str>)],
+    helps: &dyn Fn(RungName) -> bool,
+) -> Vec<Row> {
+    let of = |name: RungName| {
+        let rung = name.rung();
+        let card = rung.card();
+        let tried = tried.iter().find(|(of, _)| *of == name);
+        let why = match tried {
+            Some((_, refused)) => refused.map(str::to_owned),
+            None => Some(why_not(scene, name, helps)),
+        };
+        row(LadderRow {
+            rung: name.text(),
+            does: card.does,
+            destroys: card.destroys,
+            bytes_written_max: rung.bytes(scene),
+            not_taken_because: why,
+        })
+    };
+    RungName::ALL.into_iter().map(of).collect()
+}
+
+/// Why a rung was not taken.
+fn why_not(scene: &Scene<'_>, name: RungName, helps: &dyn Fn(RungName) -> bool) -> String {
+    let rung = name.rung();
+    if let Some(obstacle) = rung.obstacle(scene) {
+        return obstacle;
+    }
+    if scene.options.dry_run {
+        return "this only says what could be done".into();
+    }
+    if !helps(name) {
+        return "nothing that was found here calls for it".into();
+    }
+    if name.destroys() {
+        return format!(
+            "everything on it would be lost: only when it is asked for by name, --rung {}",
+            name.text()
+        );
+    }
+    match rung.doubt(scene) {
+        Some(doubt) => format!("{doubt}: only when it is asked for by name, --rung {}", name.text()),
+        None => "a gentler one came first".into(),
+    }
+}
+
+/// Puts tables where there is something in them.
+pub(super) fn put(findings: &mut Findings, tables: impl IntoIterator<Item = (&'static str, Vec<Row>)>) {
+    for (name, rows) in tables {
+        if !rows.is_empty() {
+            findings.tables.insert(name.to_owned(), rows);
+        }
+    }
+}
