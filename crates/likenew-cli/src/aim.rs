@@ -14,6 +14,7 @@ use likenew_sim::{Named, Spec, State};
 use crate::arguments::{Carry, EngineName};
 use crate::exit::Failure;
 use crate::prompt;
+use crate::refreshing::Refreshing;
 
 /// What was meant by TARGET.
 pub(crate) enum Aim {
@@ -203,7 +204,11 @@ impl Aim {
                 let layout = matches!(place, Place::Folder { .. }).then_some(layout);
                 let options =
                     Options { engine: engine(how.engine), layout, consent: None, reserve: how.reserve };
-                Ok(likenew_real::open::open(path, options)?)
+                let drive = likenew_real::open::open(path, options)?;
+                Ok(match layout {
+                    Some(_) => Box::new(Refreshing { drive, folder: path.clone() }),
+                    None => drive,
+                })
             }
             Self::Overwritten(path, _, agreement) => {
                 anstream::eprintln!("{}", Loss::at(path)?);

@@ -20,6 +20,7 @@ mod progress;
 mod prompt;
 mod ranking;
 mod recordings;
+mod refreshing;
 mod scanning;
 mod screen;
 mod twin;

@@ -16,11 +16,9 @@ pub enum Cure {
         /// They do not overlap, and lie in order.
         pieces: Vec<Piece>,
     },
-    /// The owner's files that were not written to for this long are written again where they lie, and stay the same.
+    /// The owner's files that have lain there for 30 days are written again where they lie, and stay the same.
     RefreshFiles {
-        /// At least so old, by the time of their last change.
-        older: Nanos,
-        /// Only where they are read slower than this, in bytes a second.
+        /// Only those that are read slower than this, in bytes a second.
         slower_than_bytes_per_s: f64,
     },
     /// All of it is given up, so that the drive holds nothing any more.

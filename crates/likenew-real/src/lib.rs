@@ -21,6 +21,7 @@ mod folder;
 pub mod leftover;
 pub mod listing;
 pub mod nop;
+pub mod old_files;
 pub mod open;
 pub mod sampler;
 pub mod scan;
@@ -51,7 +52,6 @@ mod medium;
 mod mounts;
 #[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
 mod nvme_admin;
-mod old_files;
 mod posix;
 mod raw_ground;
 mod rest;

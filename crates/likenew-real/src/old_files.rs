@@ -14,23 +14,53 @@ use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::old_files::{self as old, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::units::amount;
+use likenew_core::units::{Nanos, amount};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, open, statat, statx};
 use rustix::io::Errno;
 
-use crate::clock::Monotonic;
+use crate::clock::{Monotonic, wall_seconds};
 use crate::direct::Direct;
 use crate::fault::failed;
 use crate::medium::{Medium, Spot, perform_at, set_direct};
 use crate::scratch::{DIRECTORY, MARKER};
 
-/// Names that are looked at at most, and files that are remembered.
-const NAMES_MAX: usize = 200_000;
-const FILES_MAX: usize = 4096;
+/// How far a folder is looked through.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// Shorter files are passed over.
+    bytes_least: u64,
+    /// Names that are looked at at most, and files that are remembered.
+    names_max: usize,
+    files_max: usize,
+    time: Nanos,
+}
+
+/// For a few pieces of a few files.
+const SAMPLE: Bounds =
+    Bounds { bytes_least: OLD_PIECE_BYTES, names_max: 200_000, files_max: 4096, time: OLD_SEARCH };
+/// For all that may be worth being written again: opening a shorter one takes as long as reading it.
+const ALL: Bounds = Bounds {
+    bytes_least: 1 << 20,
+    names_max: 20_000_000,
+    files_max: 2_000_000,
+    time: Nanos::from_secs(1800),
+};
 /// The unit of `st_blocks` on every file system (stat(2)).
 const STAT_BLOCK: u64 = 512;
 /// Pieces begin at multiples of this within a file.
 const STEP: u64 = 1 << 20;
+
+/// The owner's files in a folder that have lain there for 30 days, of 1 MiB and more, the oldest first: those that [`Look::OldFiles`](likenew_core::look::Look::OldFiles) takes
+/// pieces of, and shorter ones.
+///
+/// # Errors
+/// A sentence without a full stop, when the folder can not be looked through.
+pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let clock = Monotonic::start();
+    let mut search = Search::new(&clock, wall_seconds(), ALL);
+    search.look_through(folder)?;
+    Ok(search.by_age().into_iter().map(|candidate| candidate.path).collect())
+}
 
 /// Opened pieces.
 pub(crate) struct OldFiles {
@@ -59,13 +89,10 @@ impl OldFiles {
     /// # Errors
     /// A sentence without a full stop, when there is none.
     pub(crate) fn find(folder: &Path, clock: &Monotonic, now_s: u64) -> Result<Self, String> {
-        let mut search = Search::new(clock, now_s);
-        search
-            .go(folder)
-            .map_err(|errno| format!("{} can not be looked through: {errno}", folder.display()))?;
-        let Search { mut candidates, is_part, .. } = search;
-        // The oldest first; equal ones by name, so that the same folder gives the same pieces.
-        candidates.sort_by(|one, other| other.age_s.cmp(&one.age_s).then_with(|| one.path.cmp(&other.path)));
+        let mut search = Search::new(clock, now_s, SAMPLE);
+        search.look_through(folder)?;
+        let is_part = search.is_part;
+        let candidates = search.by_age();
         let mut pieces = Vec::new();
         let (mut ages_s, mut files, mut block, mut can_direct) = (Vec::new(), 0, 1, true);
         for (candidate, count) in dealt(&candidates) {
@@ -166,11 +193,25 @@ struct Search<'a> {
     candidates: Vec<Candidate>,
     /// Files of several names, by inode.
     known: HashSet<u64>,
+    bounds: Bounds,
 }
 
 impl<'a> Search<'a> {
-    fn new(clock: &'a Monotonic, now_s: u64) -> Self {
-        Self { clock, now_s, names: 0, is_part: false, candidates: Vec::new(), known: HashSet::new() }
+    fn new(clock: &'a Monotonic, now_s: u64, bounds: Bounds) -> Self {
+        Self { clock, now_s, names: 0, is_part: false, candidates: Vec::new(), known: HashSet::new(), bounds }
+    }
+
+    fn look_through(&mut self, folder: &Path) -> Result<(), String> {
+        self.go(folder).map_err(|errno| format!("{} can not be looked through: {errno}", folder.display()))
+    }
+
+    /// The oldest first; equal ones by name, so that the same folder gives the same order.
+    fn by_age(mut self) -> Vec<Candidate> {
+        let older = |one: &Candidate, other: &Candidate| {
+            other.age_s.cmp(&one.age_s).then_with(|| one.path.cmp(&other.path))
+        };
+        self.candidates.sort_by(older);
+        self.candidates
     }
 
     /// Folders that can not be entered are passed over, but for the first.
@@ -180,8 +221,9 @@ impl<'a> Search<'a> {
         let device = fstat(open(top, flags, Mode::empty())?)?.st_dev;
         let mut folders = vec![top.to_owned()];
         while let Some(folder) = folders.pop() {
-            let is_late = self.clock.now().since(began) >= OLD_SEARCH;
-            if is_late || self.names >= NAMES_MAX || self.candidates.len() >= FILES_MAX {
+            let Bounds { names_max, files_max, time, .. } = self.bounds;
+            let is_late = self.clock.now().since(began) >= time;
+            if is_late || self.names >= names_max || self.candidates.len() >= files_max {
                 self.is_part = true;
                 break;
             }
@@ -218,7 +260,10 @@ impl<'a> Search<'a> {
     fn see(&mut self, path: PathBuf, top: &OwnedFd, name: &std::ffi::CStr, stat: &Stat) {
         let bytes = stat.st_size.cast_unsigned();
         let is_whole = stat.st_blocks.cast_unsigned() * STAT_BLOCK >= bytes;
-        if bytes < OLD_PIECE_BYTES || !is_whole || (stat.st_nlink > 1 && !self.known.insert(stat.st_ino)) {
+        if bytes < self.bounds.bytes_least
+            || !is_whole
+            || (stat.st_nlink > 1 && !self.known.insert(stat.st_ino))
+        {
             return;
         }
         let asked = StatxFlags::MTIME | StatxFlags::CTIME | StatxFlags::BTIME;
@@ -246,7 +291,6 @@ mod tests {
     use likenew_core::io::{DataClass, Slot};
 
     use super::*;
-    use crate::clock::wall_seconds;
 
     const MIB: usize = 1 << 20;
 

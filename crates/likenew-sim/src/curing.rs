@@ -128,7 +128,7 @@ mod tests {
         assert!(told.left_out[0].why.contains("a read at offset 2097152 failed"), "{told:?}");
         assert_eq!(drive.accounting().unwrap().host_bytes_written, 2 << 20);
         assert!(cured(&mut drive, Cure::Format { crypto: false }).is_err());
-        let files = Cure::RefreshFiles { older: Nanos::ZERO, slower_than_bytes_per_s: 1.0 };
+        let files = Cure::RefreshFiles { slower_than_bytes_per_s: 1.0 };
         assert!(cured(&mut drive, files).is_err());
     }
 

@@ -9,8 +9,8 @@ use crate::aim::Aim;
 use crate::arguments::Recondition;
 use crate::exit::{Exit, Failure};
 use crate::held_against::hold_against;
-use crate::interrupt;
 use crate::measure::{measure, options, print_plan};
+use crate::{interrupt, refreshing};
 
 /// What a check writes is a multiple of this.
 const STEP: u64 = CheckOptions::AREA_STEP;
@@ -24,6 +24,11 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
     }
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
+    if let Some(folder) = aim.path().filter(|_| aim.is_folder() && !command.dry_run && !command.on.plan)
+        && let Some(file) = refreshing::go_on(folder)?
+    {
+        anstream::eprintln!("A run was cut off while it wrote {} again; that is done now.", file.display());
+    }
     let Some(plan) = plan(&command, &aim)? else { return Ok(Exit::Interrupted) };
     if command.on.plan { print_plan(&plan) } else { measure(plan, &aim, &command.how) }
 }

@@ -11,7 +11,6 @@ use likenew_core::place::Place;
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::summary::quantile;
@@ -43,8 +42,6 @@ const FAST: f64 = 0.1;
 const FILE_SLOW: f64 = 0.75;
 /// What is written again before anybody is asked whether to go on.
 const AT_ONCE: u64 = 1 << 30;
-/// Files that were written to since are fresh.
-const OLDER: Nanos = Nanos::from_secs(30 * 86_400);
 
 impl Rung for Refresh {
     fn card(&self) -> &'static RungCard {
@@ -94,7 +91,7 @@ impl Rung for Refresh {
 fn files(scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
     if done.sights.is_empty() {
         let slower_than_bytes_per_s = FILE_SLOW * scene.fresh_bytes_per_s?;
-        return Some(Step::Look(Look::Cure(Cure::RefreshFiles { older: OLDER, slower_than_bytes_per_s })));
+        return Some(Step::Look(Look::Cure(Cure::RefreshFiles { slower_than_bytes_per_s })));
     }
     rest(scene, done, RungName::Refresh).filter(|_| was_cured(done))
 }
