@@ -74,8 +74,8 @@ impl Cut {
 }
 
 fn cuts() -> impl Iterator<Item = Cut> {
-    let cuts: Vec<Cut> = (0..120).filter_map(Cut::new).collect();
-    assert!(cuts.len() > 20, "{}", cuts.len());
+    let cuts: Vec<Cut> = (0..60).filter_map(Cut::new).collect();
+    assert!(cuts.len() > 10, "{}", cuts.len());
     cuts.into_iter()
 }
 
