@@ -301,7 +301,9 @@ mod tests {
         let before = fs::metadata(&path).unwrap();
         let mut sum = Sum::default();
         refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap();
-        assert_eq!((sum.cured.bytes_written, sum.gains.len()), (9 << 20, 1));
+        // All but the places that are never written, by which somebody else's writing would show.
+        let written = sum.cured.bytes_written;
+        assert!((8 << 20..9 << 20).contains(&written) && sum.gains.len() == 1, "{written}");
         assert!(fs::read(&path).unwrap() == bytes(9 << 20));
         let after = fs::metadata(&path).unwrap();
         assert_eq!(
@@ -311,7 +313,7 @@ mod tests {
         refresh_one(folder.path(), &path, 1.0, &clock, &mut sum).unwrap();
         assert_eq!(
             (sum.cured.bytes_written, &*sum.cured.left_out[0].why),
-            (9 << 20, "they are read fast enough")
+            (written, "they are read fast enough")
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no journal is left");
         // Somebody has it open.

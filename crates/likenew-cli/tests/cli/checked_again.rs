@@ -1,4 +1,4 @@
-//! `likenew check` of what was there before: the same drive when it was checked first, and files that have lain on it for long.
+//! What was there before: the same drive when it was checked first, and files that have lain on it for long, checked and written again.
 
 use std::fs;
 use std::path::PathBuf;
@@ -130,4 +130,22 @@ fn files_that_have_lain_long_are_read_beside_what_is_written() {
     assert_eq!(names, ["a", "b", "c", "d", "lost+found", "young"]);
     let kept = fs::read_to_string(sandbox.runs().pop().unwrap().join("sights.jsonl")).unwrap();
     assert!(kept.contains("old_files") && !kept.contains("young"), "{kept}");
+}
+
+#[test]
+fn files_that_have_lain_long_and_are_fast_are_not_written_again() {
+    let sandbox = Sandbox::new();
+    let Some(aged) = Aged::new(&sandbox, &["a", "b", "c", "d"]) else { return };
+    let point = aged.point.to_str().unwrap();
+    let how = ["--rung", "refresh", "--bytes", "128MiB", "--reserve", "1MiB", "--rest", "0s", "--json", "-"];
+    let document = sandbox.run(&[&["recondition", point], &how[..]].concat()).json();
+    let first = &document["verdicts"][0];
+    assert!(first["claim"].as_str().unwrap().starts_with("Writing old data again"), "{document:#}");
+    // A file on this machine's own disk is as fast as a new one, or the first four show that writing it again changes nothing.
+    let sights = fs::read_to_string(sandbox.runs().pop().unwrap().join("sights.jsonl")).unwrap();
+    assert!(sights.contains("refresh_files") && !sights.contains("/a\""), "{sights}");
+    for (index, name) in ["a", "b", "c", "d", "young"].iter().enumerate() {
+        assert_eq!(fs::read(aged.point.join(name)).unwrap(), vec![index as u8 + 1; 10 << 20], "{name}");
+    }
+    assert_eq!(crate::support::names(&aged.point), ["a", "b", "c", "d", "lost+found", "young"]);
 }
