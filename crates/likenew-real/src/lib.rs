@@ -48,6 +48,7 @@ mod mounts;
 #[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
 mod nvme_admin;
 mod old_files;
+mod openers;
 mod posix;
 mod rest;
 #[allow(

@@ -5,8 +5,10 @@
 //! for what a person has looked at ([`Loss`]) and named ([`Agreement`]).
 
 mod agreement;
+mod identity;
 mod lease;
 mod loss;
+mod of_file;
 mod overwrite;
 mod own_loop;
 
@@ -63,9 +65,15 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
 
 fn open_for_reading(path: &Path) -> Result<OwnedFd, Fault> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| not_possible("open", path, errno))
+    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => refusal(path, NOTHING_BEHIND),
+        errno => not_possible("open", path, errno),
+    })
 }
 
+const NOTHING_BEHIND: &str = "there is no drive behind this name that /sys knows of, or no medium in it; see to that first, or take another name (likenew drives \
+     lists them)";
+
 fn refusal(path: &Path, reason: &str) -> Fault {
-    Fault::Refused(format!("writing to {} is refused: {reason}", path.display()))
+    Fault::Refused(format!("{} stays as it is: {reason}", path.display()))
 }
