@@ -11,6 +11,7 @@
 pub mod attention;
 pub mod clock;
 pub mod consent;
+pub mod drive_lock;
 pub mod engine;
 pub mod facts;
 mod folder;
