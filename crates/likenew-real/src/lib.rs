@@ -13,6 +13,7 @@ pub mod clock;
 pub mod consent;
 pub mod drive_lock;
 pub mod engine;
+pub mod erase;
 pub mod facts;
 mod folder;
 pub mod leftover;

@@ -12,7 +12,7 @@ mod of_file;
 mod overwrite;
 mod own_loop;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
@@ -36,6 +36,11 @@ pub struct Consent {
 impl Consent {
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What is held open for writing.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.opened.as_fd()
     }
 
     pub(crate) fn into_parts(self) -> (PathBuf, OwnedFd) {
