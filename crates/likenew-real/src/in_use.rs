@@ -30,6 +30,11 @@ pub(crate) fn use_of(device: &BlockDevice) -> Option<String> {
     all.iter().find_map(direct_use).or_else(|| all.iter().find_map(written_by))
 }
 
+/// The same of a whole disk whose partitions may be in use, and the system's.
+pub(crate) fn use_of_whole(disk: &BlockDevice) -> Option<String> {
+    direct_use(disk).or_else(|| written_by(disk))
+}
+
 /// A program that writes to the device as such, as virtual machines do: nothing else in the system shows it.
 fn written_by(device: &BlockDevice) -> Option<String> {
     let sought = Sought::Device(device.number()?);

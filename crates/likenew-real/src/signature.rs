@@ -63,6 +63,9 @@ const UBERBLOCK: u64 = 0x00BA_B10C;
 /// Super block of Linux RAID, kept near the end in its oldest forms (md_p.h).
 const RAID: [u8; 4] = [0xFC, 0x4E, 0x2B, 0xA9];
 
+const IMSM: &[u8] = b"Intel Raid ISM Cfg Sig. ";
+const DDF: &[u8] = &[0xDE, 0x11, 0xDE, 0x11];
+
 /// Names of everything that is found in the `bytes` from `start` on of a drive or an image, each once, in the order of a fixed list.
 ///
 /// What cannot be read there counts as carrying nothing that could be named; an error of the drive is an error here.
@@ -90,6 +93,13 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
     };
     if ends_with(512, b"EFI PART") || ends_with(4096, b"EFI PART") {
         found.push("gpt");
+    }
+    // RAID of mainboards and of controllers: the last sector but one, and the last (Intel's IMSM; SNIA DDF 2.0, §4.1).
+    if [1024, 8192].into_iter().any(|before_end| ends_with(before_end, IMSM)) {
+        found.push("isw_raid_member");
+    }
+    if ends_with(512, DDF) {
+        found.push("ddf_raid_member");
     }
     // Version 0.90 lies 64 KiB before the last multiple of 64 KiB, version 1.0 about 8 KiB before the end.
     let oldest = (bytes & !0xFFFF).saturating_sub(0x1_0000);
@@ -166,6 +176,9 @@ mod tests {
             ((1 << 20) - 512, &b"EFI PART"[..], "gpt"),
             ((1 << 20) - 0x1_0000, &RAID, "linux_raid_member"),
             ((1 << 20) - 8192, &RAID, "linux_raid_member"),
+            ((1 << 20) - 1024, IMSM, "isw_raid_member"),
+            ((1 << 20) - 8192, IMSM, "isw_raid_member"),
+            ((1 << 20) - 512, DDF, "ddf_raid_member"),
             ((1 << 20) - (128 << 10), &UBERBLOCK.to_le_bytes(), "zfs_member"),
             (160 << 10, &UBERBLOCK.to_be_bytes(), "zfs_member"),
         ] {

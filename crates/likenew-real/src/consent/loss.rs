@@ -10,7 +10,7 @@ use rustix::fs::{FileType, fstat, stat};
 
 use super::identity::Identity;
 use super::of_file::objection;
-use super::{NOTHING_BEHIND, open_for_reading, refusal};
+use super::{NOTHING_BEHIND, look_afresh, open_for_reading, refusal};
 use crate::block::BlockDevice;
 use crate::device::capacity;
 use crate::fault::not_possible;
@@ -80,6 +80,7 @@ impl Loss {
         if bytes == 0 {
             return Err(refusal(&path, NOTHING_BEHIND));
         }
+        look_afresh(&opened);
         let mut carries = carries(&opened, 0, bytes, &path)?;
         for partition in device.partitions() {
             let Some((start, length)) = partition.range() else { continue };

@@ -2,7 +2,7 @@
 //! make one, and without one neither is ever opened for writing.
 //!
 //! There are two ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves, and [`Consent::to_overwrite`],
-//! for what a person has looked at ([`Loss`]) and named ([`Agreement`]).
+//! for what a person has looked at ([`Loss`]) and named ([`Agreement`]). [`UnusedConsent`] is for less: what no partition of a disk covers.
 
 mod agreement;
 mod identity;
@@ -11,17 +11,19 @@ mod loss;
 mod of_file;
 mod overwrite;
 mod own_loop;
+mod unused;
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::units::Nanos;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Advice, Mode, OFlags, fadvise};
 use rustix::io::Errno;
 
 pub use self::agreement::Agreement;
 pub use self::loss::Loss;
+pub use self::unused::{UnusedConsent, UnusedSpace};
 use crate::clock::Monotonic;
 use crate::fault::not_possible;
 
@@ -74,6 +76,12 @@ fn open_for_reading(path: &Path) -> Result<OwnedFd, Fault> {
         Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => refusal(path, NOTHING_BEHIND),
         errno => not_possible("open", path, errno),
     })
+}
+
+/// Has the next reads see what is on the drive, and not what memory has kept of it since somebody opened it.
+fn look_afresh(opened: &OwnedFd) {
+    // Where that can not be asked for, memory is as good as the drive.
+    let _ = fadvise(opened, 0, None, Advice::DontNeed);
 }
 
 const NOTHING_BEHIND: &str = "there is no drive behind this name that /sys knows of, or no medium in it; see to that first, or take another name (likenew drives \

@@ -1,4 +1,4 @@
-//! Discard of a whole block device or partition: the gentlest way to make every block free again, of all that destroy.
+//! Discard of a whole block device or partition, or of what no partition covers: the gentlest way to make every block free again, of all that destroy.
 //!
 //! A drive is told that nothing on it is of use. It need not erase anything for that, at once or ever, and may answer reads with
 //! anything: this is no way to make data unreadable. Some drives go on working on it for minutes.
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::ioctls;
 use crate::block::BlockDevice;
-use crate::consent::Consent;
+use crate::consent::{Consent, UnusedConsent};
 use crate::fault::failed;
 use crate::mounts::DeviceNumber;
 use crate::stat;
@@ -40,6 +40,15 @@ pub struct Discarded {
 }
 
 impl Discarded {
+    /// Adds what came of another range.
+    fn add(&mut self, other: Self) {
+        self.bytes_asked += other.bytes_asked;
+        self.bytes_done += other.bytes_done;
+        self.bytes_counted = self.bytes_counted.zip(other.bytes_counted).map(|(one, other)| one + other);
+        self.refused.extend(other.refused);
+        self.stopped |= other.stopped;
+    }
+
     /// Whether everything that was asked for was accepted.
     pub fn is_complete(&self) -> bool {
         self.bytes_done == self.bytes_asked
@@ -61,14 +70,48 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
             "{path} is no block device, so there is nothing to discard: give a drive or partition"
         ))
     })?);
-    in_steps(device, &path.to_string(), &[0..bytes - bytes % block], STEP, watch)
+    let all = 0..bytes - bytes % block;
+    in_steps(device, &path.to_string(), &all, STEP, watch)
 }
 
-/// Discards these ranges, in steps that end on multiples of a step's length.
+/// Discards the space outside of all partitions that a consent is for. Before each step everything that the consent rests on is looked
+/// at again. `watch` as for [`discard`].
+///
+/// # Errors
+/// As [`discard`]; or the partitions have changed meanwhile, after which nothing more is discarded.
+pub fn discard_unused(
+    consent: &UnusedConsent,
+    mut watch: impl FnMut(u64, u64) -> bool,
+) -> Result<Discarded, Fault> {
+    let path = consent.space().path.display().to_string();
+    let all = consent.space().bytes();
+    let mut came = Discarded { bytes_counted: Some(0), ..Discarded::default() };
+    for range in &consent.space().ranges {
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min((start / STEP + 1) * STEP);
+            consent.check()?;
+            came.add(in_steps(consent.descriptor(), &path, &(start..end), STEP, |_, _| true)?);
+            if came.bytes_asked < all && (came.refused.len() >= REFUSALS_MAX || !watch(came.bytes_asked, all))
+            {
+                came.stopped = true;
+            }
+            if came.stopped {
+                came.bytes_asked = all;
+                return Ok(came);
+            }
+            start = end;
+        }
+    }
+    watch(all, all);
+    Ok(came)
+}
+
+/// Discards a range, in steps that end on multiples of a step's length.
 pub(super) fn in_steps(
     device: impl AsFd,
     path: &str,
-    ranges: &[Range<u64>],
+    range: &Range<u64>,
     step: u64,
     mut watch: impl FnMut(u64, u64) -> bool,
 ) -> Result<Discarded, Fault> {
@@ -79,28 +122,19 @@ pub(super) fn in_steps(
         return Err(no_discards(path));
     }
     let before = counter.as_ref().and_then(counted);
-    let mut came = Discarded {
-        bytes_asked: ranges.iter().map(|range| range.end - range.start).sum(),
-        ..Discarded::default()
-    };
-    let mut behind = 0;
-    'all: for range in ranges {
-        let mut at = range.start;
-        while at < range.end {
-            let end = range.end.min((at / step + 1) * step);
-            match ioctls::discard(&device, at, end - at) {
-                Ok(()) => came.bytes_done += end - at,
-                // Nothing has reached the drive, so this is no half-done work.
-                Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards(path)),
-                Err(Errno::INTR) => continue,
-                Err(errno) => came.refused.push((at..end, errno.to_string())),
-            }
-            (behind, at) = (behind + (end - at), end);
-            came.stopped = came.refused.len() >= REFUSALS_MAX || !watch(behind, came.bytes_asked);
-            if came.stopped {
-                break 'all;
-            }
+    let mut came = Discarded { bytes_asked: range.end - range.start, ..Discarded::default() };
+    let (mut at, mut behind) = (range.start, 0);
+    while at < range.end && !came.stopped {
+        let end = range.end.min((at / step + 1) * step);
+        match ioctls::discard(&device, at, end - at) {
+            Ok(()) => came.bytes_done += end - at,
+            // Nothing has reached the drive, so this is no half-done work.
+            Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards(path)),
+            Err(Errno::INTR) => continue,
+            Err(errno) => came.refused.push((at..end, errno.to_string())),
         }
+        (behind, at) = (behind + (end - at), end);
+        came.stopped = came.refused.len() >= REFUSALS_MAX || !watch(behind, came.bytes_asked);
     }
     came.stopped &= behind < came.bytes_asked;
     let after = counter.as_ref().and_then(counted);

@@ -1,8 +1,10 @@
 //! A disk of our own to ask for: an image behind a loop device, with or without a partition.
 
 use std::fs::File;
+use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::support::{Loop, disk_folder, run};
 
@@ -34,6 +36,23 @@ impl Disk {
         disk.write(&table(PARTITION), 0);
         disk.add_partition();
         disk
+    }
+
+    /// Partitions as sfdisk takes them, which the kernel knows.
+    pub fn with_table(script: &str) -> Self {
+        let mut disk = Self::plain();
+        disk.make_table(script);
+        disk.add_partition();
+        disk
+    }
+
+    /// Writes a table that the kernel does not learn of.
+    pub fn make_table(&self, script: &str) {
+        let mut sfdisk = Command::new("sfdisk");
+        let sfdisk = sfdisk.args(["-q", "--no-reread", "--no-tell-kernel", self.image.to_str().unwrap()]);
+        let mut sfdisk = sfdisk.stdin(Stdio::piped()).spawn().unwrap();
+        sfdisk.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        assert!(sfdisk.wait().unwrap().success(), "sfdisk");
     }
 
     pub fn add_partition(&mut self) {

@@ -12,7 +12,7 @@ use crate::support::disk_folder;
 
 /// Name, where from the start (or from the end, below zero), and bytes. Written down once more here, and not taken from what is
 /// tested: from the magic numbers of file(1) and libblkid's manual.
-const MARKS: [(&str, i64, &[u8]); 42] = [
+const MARKS: [(&str, i64, &[u8]); 44] = [
     ("ext", 1080, b"\x53\xEF"),
     ("xfs", 0, b"XFSB"),
     ("btrfs", 65600, b"_BHRfS_M"),
@@ -53,6 +53,8 @@ const MARKS: [(&str, i64, &[u8]); 42] = [
     ("gpt", 512, b"EFI PART"),
     ("gpt", 4096, b"EFI PART"),
     ("gpt", -512, b"EFI PART"),
+    ("isw_raid_member", -1024, b"Intel Raid ISM Cfg Sig. 1.3.00"),
+    ("ddf_raid_member", -512, b"\xDE\x11\xDE\x11"),
     ("zfs_member", 131_072, b"\x0C\xB1\xBA\0\0\0\0\0"),
     ("zfs_member", -131_072, b"\0\0\0\0\0\xBA\xB1\x0C"),
 ];
