@@ -69,6 +69,11 @@ pub enum ArchiveError {
         "neither XDG_DATA_HOME nor HOME is set to an absolute path, so there is no folder for runs; set one or name a folder"
     )]
     NoHome,
+    /// There is no place for the log of what was done to drives.
+    #[error(
+        "neither XDG_STATE_HOME nor HOME is set to an absolute path, so there is no place for the log of what is done to drives; set one"
+    )]
+    NoState,
 }
 
 impl ArchiveError {

@@ -11,11 +11,14 @@
 //!   verdicts.json     what was concluded; can be made again from the files above
 //! ```
 //!
+//! Beside the runs, `audit.jsonl` keeps what was done to drives: a line before and a line after each powerful step.
+//!
 //! What was measured survives a kill at any moment but for the running workload. Everything written here reads back
 //! exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the file and says what
 //! to do. This room measures and judges nothing, and never overwrites a run.
 
 mod archive;
+mod audit;
 mod durable;
 mod error;
 mod lines;
@@ -28,6 +31,9 @@ mod sample_reader;
 mod sample_writer;
 
 pub use archive::{Archive, Entry};
+pub use audit::{
+    AUDIT_SCHEMA, Agreed, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive, read_audit, unfinished,
+};
 pub use error::ArchiveError;
 pub use live::{LiveWriter, read_live};
 pub use machine::{Machine, SCHEMA};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Drive;
 use likenew_core::procedure::{Layout, Procedure};
-use likenew_real::consent::{Agreement, Consent, Loss};
+use likenew_real::consent::{Agreement, Loss};
 use likenew_real::facts::Glance;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
@@ -12,6 +12,7 @@ use likenew_sim::model::Model;
 use likenew_sim::{Named, Spec, State};
 
 use crate::arguments::{Carry, EngineName};
+use crate::erasing::Erasing;
 use crate::exit::Failure;
 use crate::prompt;
 use crate::refreshing::Refreshing;
@@ -212,10 +213,7 @@ impl Aim {
             }
             Self::Overwritten(path, _, agreement) => {
                 anstream::eprintln!("{}", Loss::at(path)?);
-                let consent = Some(Consent::to_overwrite(path, agreement)?);
-                let options =
-                    Options { engine: engine(how.engine), layout: None, consent, reserve: how.reserve };
-                Ok(likenew_real::open::open(path, options)?)
+                Ok(Box::new(Erasing::open(path.clone(), agreement.clone(), engine(how.engine))?))
             }
         }
     }

@@ -3,9 +3,11 @@
 mod aim;
 mod arguments;
 mod aside;
+mod audited;
 mod commands;
 mod diagram;
 mod doublings;
+mod erasing;
 mod exit;
 mod export;
 mod factsheet;

@@ -56,6 +56,13 @@ impl BlockDevice {
         children.map(|entry| Self { folder: entry.path() }).filter(Self::is_partition).collect()
     }
 
+    /// Where a partition begins on its disk, and its length, in bytes.
+    pub(crate) fn range(&self) -> Option<(u64, u64)> {
+        // The kernel counts in sectors of 512 bytes here, whatever the disk's are (Documentation/ABI/stable/sysfs-block).
+        let bytes = |name: &str| self.attribute(name)?.parse::<u64>().ok()?.checked_mul(512);
+        Some((bytes("start")?, bytes("size")?))
+    }
+
     /// Names of the devices that are built on it: LVM, RAID, encryption.
     pub(crate) fn holders(&self) -> Vec<String> {
         self.links("holders")

@@ -55,6 +55,11 @@ impl CounterSource {
         Self { devices: devices.unwrap_or_else(|| vec![one.folder().to_owned()]) }
     }
 
+    /// The devices.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = BlockDevice> {
+        self.devices.iter().cloned().map(BlockDevice::at)
+    }
+
     /// The kernel's names of the devices.
     pub(crate) fn names(&self) -> Vec<String> {
         let name = |device: &PathBuf| device.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -42,6 +42,7 @@ use rustix::fs::{FileType, fstat};
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
+pub(crate) use bytes::little;
 use collector::Collector;
 pub use glance::Glance;
 use roots::Roots;

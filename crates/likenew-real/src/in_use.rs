@@ -4,8 +4,16 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use likenew_core::units::Nanos;
+
 use crate::block::BlockDevice;
+use crate::clock::Monotonic;
 use crate::mounts::{DeviceNumber, Mount, is_swap, mounted_at};
+use crate::openers::{Sought, writer_of};
+
+/// How often, and how long apart, somebody has to be seen with a device before that is no passing look.
+const PASSING_TRIES: u32 = 20;
+const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
 
 /// Why a device must not be written, if anybody uses it: a reason, and what to do.
 pub(crate) fn use_of(device: &BlockDevice) -> Option<String> {
@@ -15,8 +23,29 @@ pub(crate) fn use_of(device: &BlockDevice) -> Option<String> {
             device.name()
         ));
     }
-    let partitions = device.partitions();
-    std::iter::once(device).chain(&partitions).find_map(direct_use)
+    // What is on a whole disk is on its partitions, too, whether it respects them or not.
+    let mut all = vec![device.clone()];
+    all.extend(device.is_partition().then(|| device.disk()));
+    all.extend(device.partitions());
+    all.iter().find_map(direct_use).or_else(|| all.iter().find_map(written_by))
+}
+
+/// The same of a whole disk whose partitions may be in use, and the system's.
+pub(crate) fn use_of_whole(disk: &BlockDevice) -> Option<String> {
+    direct_use(disk).or_else(|| written_by(disk))
+}
+
+/// A program that writes to the device as such, as virtual machines do: nothing else in the system shows it.
+fn written_by(device: &BlockDevice) -> Option<String> {
+    let sought = Sought::Device(device.number()?);
+    let clock = Monotonic::start();
+    let mut program = writer_of(sought)?;
+    // Some look only for a moment, though they could write (losetup, udev's helpers).
+    for _ in 0..PASSING_TRIES {
+        clock.rest(clock.now() + PASSING_PAUSE);
+        program = writer_of(sought)?;
+    }
+    Some(format!("{program} has {} open for writing; end that first", device.name()))
 }
 
 /// Of this device alone, without its partitions.

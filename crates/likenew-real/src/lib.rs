@@ -13,7 +13,9 @@ pub mod attention;
 pub mod clock;
 pub mod consent;
 pub mod device_ground;
+pub mod drive_lock;
 pub mod engine;
+pub mod erase;
 pub mod facts;
 #[allow(unsafe_code, reason = "no library in use here asks for leases")]
 pub mod file_ground;
@@ -52,6 +54,7 @@ mod medium;
 mod mounts;
 #[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
 mod nvme_admin;
+mod openers;
 mod posix;
 mod raw_ground;
 mod rest;

@@ -1,4 +1,4 @@
-//! Commands of administration to an NVMe drive, of those that only read (linux/nvme_ioctl.h).
+//! Commands of administration to an NVMe drive (linux/nvme_ioctl.h): those that only read, and the one that formats.
 
 use std::os::fd::{AsFd, AsRawFd as _};
 
@@ -15,9 +15,11 @@ pub(crate) const IDENTIFY_BYTES: usize = 4096;
 /// A drive that does not answer is waited for no longer.
 const TIMEOUT_MS: u32 = 5000;
 
-/// What is read. There is nothing here that writes.
+/// What is read. There is nothing among these that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reads {
+    /// Numbers of the active namespaces, four bytes each, ascending, up to a zero.
+    Namespaces,
     /// Identify of the namespace.
     Namespace,
     /// Identify of the controller.
@@ -60,6 +62,7 @@ pub(crate) fn read(device: impl AsFd, what: Reads) -> Result<(Vec<u8>, u32), Err
     let (opcode, namespace, word_10, bytes) = match what {
         Reads::Namespace => (6, number(&device)?, 0, IDENTIFY_BYTES),
         Reads::Controller => (6, 0, 1, IDENTIFY_BYTES),
+        Reads::Namespaces => (6, 0, 2, IDENTIFY_BYTES),
         Reads::Log(page, bytes) => (2, ALL, log(page, bytes), bytes as usize),
         Reads::LogOfFirst(page, bytes) => (2, 1, log(page, bytes), bytes as usize),
         Reads::Feature(feature) => (10, 0, feature.into(), IDENTIFY_BYTES),
@@ -81,10 +84,38 @@ pub(crate) fn read(device: impl AsFd, what: Reads) -> Result<(Vec<u8>, u32), Err
     Ok((answer, command.result))
 }
 
+/// A Format NVM, whole: `erase::format` alone makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) namespace: u32,
+    pub(crate) word_10: u32,
+    pub(crate) timeout_ms: u32,
+}
+
+/// Sends it, and answers the drive's status: zero when it was done.
+///
+/// # Errors
+/// The system's, when it has not reached the drive.
+pub(crate) fn format(device: impl AsFd, what: Format) -> Result<u16, Errno> {
+    let mut command = AdminCommand {
+        opcode: 0x80,
+        namespace: what.namespace,
+        words_10_15: [what.word_10, 0, 0, 0, 0, 0],
+        timeout_ms: what.timeout_ms,
+        ..AdminCommand::default()
+    };
+    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, which names no memory of data, and writes its result into it.
+    let answer =
+        unsafe { libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, &raw mut command) };
+    // What is positive is the drive's own word.
+    u16::try_from(answer)
+        .map_err(|_| Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+}
+
 type AdminUpdater<'a> = Updater<'a, NVME_IOCTL_ADMIN_CMD, AdminCommand>;
 
 /// The number of a namespace is what the ioctl returns.
-fn number(device: impl AsFd) -> Result<u32, Errno> {
+pub(crate) fn number(device: impl AsFd) -> Result<u32, Errno> {
     // SAFETY: the call takes no argument and touches no memory.
     let answer = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ID as _) };
     u32::try_from(answer)

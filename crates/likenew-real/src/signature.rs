@@ -63,16 +63,19 @@ const UBERBLOCK: u64 = 0x00BA_B10C;
 /// Super block of Linux RAID, kept near the end in its oldest forms (md_p.h).
 const RAID: [u8; 4] = [0xFC, 0x4E, 0x2B, 0xA9];
 
-/// Names of everything that is found on a drive or in an image of `bytes`, each once, in the order of a fixed list.
+const IMSM: &[u8] = b"Intel Raid ISM Cfg Sig. ";
+const DDF: &[u8] = &[0xDE, 0x11, 0xDE, 0x11];
+
+/// Names of everything that is found in the `bytes` from `start` on of a drive or an image, each once, in the order of a fixed list.
 ///
 /// What cannot be read there counts as carrying nothing that could be named; an error of the drive is an error here.
 ///
 /// # Errors
 /// The system's answer to a read.
-pub(crate) fn signatures(drive: impl AsFd, bytes: u64) -> rustix::io::Result<Vec<&'static str>> {
+pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io::Result<Vec<&'static str>> {
     const HEAD: usize = 256 << 10;
     const TAIL: usize = 256 << 10;
-    let head = read(&drive, 0, HEAD.min(usize::try_from(bytes).unwrap_or(HEAD)))?;
+    let head = read(&drive, start, HEAD.min(usize::try_from(bytes).unwrap_or(HEAD)))?;
     let mut found: Vec<&'static str> = MARKS
         .iter()
         .filter(|mark| {
@@ -82,7 +85,7 @@ pub(crate) fn signatures(drive: impl AsFd, bytes: u64) -> rustix::io::Result<Vec
         .map(|mark| mark.name)
         .collect();
     let tail_at = bytes.saturating_sub(TAIL as u64) & !0xFFFF;
-    let tail = read(&drive, tail_at, usize::try_from(bytes - tail_at).unwrap_or(TAIL))?;
+    let tail = read(&drive, start + tail_at, usize::try_from(bytes - tail_at).unwrap_or(TAIL))?;
     let ends_with = |before_end: u64, mark: &[u8]| {
         let at = bytes.checked_sub(before_end).and_then(|at| at.checked_sub(tail_at));
         let at = at.and_then(|at| usize::try_from(at).ok());
@@ -90,6 +93,13 @@ pub(crate) fn signatures(drive: impl AsFd, bytes: u64) -> rustix::io::Result<Vec
     };
     if ends_with(512, b"EFI PART") || ends_with(4096, b"EFI PART") {
         found.push("gpt");
+    }
+    // RAID of mainboards and of controllers: the last sector but one, and the last (Intel's IMSM; SNIA DDF 2.0, §4.1).
+    if [1024, 8192].into_iter().any(|before_end| ends_with(before_end, IMSM)) {
+        found.push("isw_raid_member");
+    }
+    if ends_with(512, DDF) {
+        found.push("ddf_raid_member");
     }
     // Version 0.90 lies 64 KiB before the last multiple of 64 KiB, version 1.0 about 8 KiB before the end.
     let oldest = (bytes & !0xFFFF).saturating_sub(0x1_0000);
@@ -151,7 +161,7 @@ mod tests {
     #[test]
     fn nothing_is_found_where_nothing_is() {
         for bytes in [0, 1, 511, 4096, 70_000, 1 << 20] {
-            assert_eq!(signatures(image(bytes), bytes).unwrap(), Vec::<&str>::new(), "{bytes}");
+            assert_eq!(signatures(image(bytes), 0, bytes).unwrap(), Vec::<&str>::new(), "{bytes}");
         }
     }
 
@@ -160,18 +170,21 @@ mod tests {
         for mark in MARKS {
             let file = image(1 << 20);
             file.write_all_at(mark.bytes, mark.offset).unwrap();
-            assert!(signatures(&file, 1 << 20).unwrap().contains(&mark.name), "{}", mark.name);
+            assert!(signatures(&file, 0, 1 << 20).unwrap().contains(&mark.name), "{}", mark.name);
         }
         for (at, bytes, name) in [
             ((1 << 20) - 512, &b"EFI PART"[..], "gpt"),
             ((1 << 20) - 0x1_0000, &RAID, "linux_raid_member"),
             ((1 << 20) - 8192, &RAID, "linux_raid_member"),
+            ((1 << 20) - 1024, IMSM, "isw_raid_member"),
+            ((1 << 20) - 8192, IMSM, "isw_raid_member"),
+            ((1 << 20) - 512, DDF, "ddf_raid_member"),
             ((1 << 20) - (128 << 10), &UBERBLOCK.to_le_bytes(), "zfs_member"),
             (160 << 10, &UBERBLOCK.to_be_bytes(), "zfs_member"),
         ] {
             let file = image(1 << 20);
             file.write_all_at(bytes, at).unwrap();
-            assert_eq!(signatures(&file, 1 << 20).unwrap(), [name], "{name} at {at}");
+            assert_eq!(signatures(&file, 0, 1 << 20).unwrap(), [name], "{name} at {at}");
         }
     }
 
@@ -194,7 +207,7 @@ mod tests {
                 continue;
             }
             let file = std::fs::File::open(&path).unwrap();
-            assert_eq!(signatures(&file, 400 << 20).unwrap(), [name]);
+            assert_eq!(signatures(&file, 0, 400 << 20).unwrap(), [name]);
         }
     }
 }

@@ -135,7 +135,7 @@ fn a_file_is_overwritten_when_it_is_named_and_nobody_else_has_it() {
         says(&refusal(Consent::to_overwrite(&path, &agreement("filled", &[]))), &["has it open"]);
     }
     if let Some(_device) = Loop::attach(&path) {
-        says(&refusal(Consent::to_overwrite(&path, &agreement("filled", &[]))), &["losetup -j"]);
+        says(&refusal(Consent::to_overwrite(&path, &agreement("filled", &[]))), &["losetup -d"]);
     }
     let link = place.path().join("second");
     fs::hard_link(&path, &link).unwrap();

@@ -3,10 +3,11 @@
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
 use likenew_procedures::check::CheckOptions;
-use likenew_procedures::recondition::ReconditionOptions;
+use likenew_procedures::recondition::{ReconditionOptions, RungName};
 
 use crate::aim::Aim;
 use crate::arguments::Recondition;
+use crate::audited::Audited;
 use crate::exit::{Exit, Failure};
 use crate::held_against::hold_against;
 use crate::measure::{measure, options, print_plan};
@@ -30,7 +31,17 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
         anstream::eprintln!("A run was cut off while it wrote {} again; that is done now.", file.display());
     }
     let Some(plan) = plan(&command, &aim)? else { return Ok(Exit::Interrupted) };
-    if command.on.plan { print_plan(&plan) } else { measure(plan, &aim, &command.how) }
+    if command.on.plan {
+        return print_plan(&plan);
+    }
+    if command.dry_run {
+        return measure(plan, &aim, &command.how);
+    }
+    let asked = command.rung.map_or("the gentlest step that can help", RungName::text);
+    let audited = Audited::begin(&aim, "recondition", asked)?;
+    let ended = measure(plan, &aim, &command.how);
+    audited.end(ended.as_ref().map_or_else(Failure::exit, |exit| *exit))?;
+    ended
 }
 
 /// Nothing that is done to a whole device leaves what lies on it.

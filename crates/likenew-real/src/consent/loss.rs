@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::units::amount;
-use rustix::fs::{FileType, Stat, stat};
+use rustix::fs::{FileType, fstat, stat};
 
-use super::{open_for_reading, refusal};
+use super::identity::Identity;
+use super::of_file::objection;
+use super::{NOTHING_BEHIND, look_afresh, open_for_reading, refusal};
 use crate::block::BlockDevice;
 use crate::device::capacity;
 use crate::fault::not_possible;
@@ -31,10 +33,8 @@ pub struct Loss {
     pub bytes: u64,
     /// Names of the file systems, partition tables and the like on it.
     pub carries: Vec<&'static str>,
-    /// Whether it is a block device; a file otherwise.
-    pub(super) is_device: bool,
     /// What tells it from anything else that may come to have its path.
-    pub(super) number: (u64, u64),
+    pub(super) identity: Identity,
 }
 
 impl Loss {
@@ -46,57 +46,96 @@ impl Loss {
     pub fn at(path: &Path) -> Result<Self, Fault> {
         let resolved = resolve(path);
         let stat = stat(&resolved).map_err(|errno| not_possible("look at", path, errno))?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::BlockDevice => Self::of_device(resolved, &stat),
-            FileType::RegularFile => Self::of_file(resolved, &stat),
-            _ => Err(refusal(path, "it is neither a block device nor a file; give one, or a folder")),
-        }
-    }
-
-    fn of_device(path: PathBuf, stat: &Stat) -> Result<Self, Fault> {
-        let number = DeviceNumber::of(stat.st_rdev);
-        let Some(device) = BlockDevice::numbered(number) else {
-            return Err(refusal(&path, "/sys does not list it, so nothing can be checked"));
-        };
-        if let Some(reason) = use_of(&device) {
-            return Err(refusal(&path, &reason));
-        }
-        if device.disk().attribute("ro").is_some_and(|ro| ro == "1")
-            || device.attribute("ro").is_some_and(|ro| ro == "1")
-        {
-            return Err(refusal(&path, "it is write-protected; look for a switch, or blockdev --setrw"));
-        }
-        let opened = open_for_reading(&path)?;
-        let bytes = capacity(&opened, &path)?;
-        let carries = carries(&opened, bytes, &path)?;
-        Ok(Self {
-            id: StableId::of_device(&device, bytes),
-            model: device.disk().model(),
-            bytes,
-            carries,
-            is_device: true,
-            number: (stat.st_rdev, 0),
-            path,
-        })
-    }
-
-    fn of_file(path: PathBuf, stat: &Stat) -> Result<Self, Fault> {
-        if stat.st_nlink > 1 {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if !matches!(kind, FileType::BlockDevice | FileType::RegularFile) {
             return Err(refusal(
-                &path,
-                "it has other names (hard links), and what they stand for would be lost, too; copy it first",
+                path,
+                &format!("it is {}; give a block device, a file or a folder", in_words(kind)),
             ));
         }
+        // Who uses a device is said before it is opened: that may need rights.
+        let number = DeviceNumber::of(stat.st_rdev);
+        let device = (kind == FileType::BlockDevice).then(|| unused_device(&resolved, number)).transpose()?;
+        let opened = open_for_reading(&resolved)?;
+        match (device, Identity::of(&opened)?) {
+            (Some(device), Identity::Device { number: found, .. }) if found == number => {
+                Self::of_device(resolved, &device, opened)
+            }
+            (None, Identity::File { .. }) => Self::of_file(resolved, opened),
+            _ => Err(refusal(path, "it became something else while it was looked at; start again")),
+        }
+    }
+
+    /// Whether it is a block device; a file otherwise.
+    pub fn is_device(&self) -> bool {
+        matches!(self.identity, Identity::Device { .. })
+    }
+
+    fn of_device(path: PathBuf, device: &BlockDevice, opened: OwnedFd) -> Result<Self, Fault> {
+        let disk = device.disk();
+        if [device, &disk].iter().any(|device| device.attribute("ro").is_some_and(|ro| ro == "1")) {
+            return Err(refusal(&path, "it is write-protected; look for a switch, or blockdev --setrw"));
+        }
+        let bytes = capacity(&opened, &path)?;
+        if bytes == 0 {
+            return Err(refusal(&path, NOTHING_BEHIND));
+        }
+        look_afresh(&opened);
+        let mut carries = carries(&opened, 0, bytes, &path)?;
+        for partition in device.partitions() {
+            let Some((start, length)) = partition.range() else { continue };
+            let inside = self::carries(&opened, start, length.min(bytes.saturating_sub(start)), &path)?;
+            let new: Vec<_> = inside.into_iter().filter(|name| !carries.contains(name)).collect();
+            carries.extend(new);
+        }
+        let (id, model) = (StableId::of_device(device, bytes), disk.model());
+        Ok(Self { id, model, bytes, carries, identity: Identity::of(&opened)?, path })
+    }
+
+    fn of_file(path: PathBuf, opened: OwnedFd) -> Result<Self, Fault> {
+        if let Some(reason) = objection(&path, &opened) {
+            return Err(refusal(&path, &reason));
+        }
+        let stat = fstat(&opened).map_err(|errno| not_possible("look at", &path, errno))?;
         let bytes = stat.st_size.cast_unsigned();
-        let carries = carries(&open_for_reading(&path)?, bytes, &path)?;
-        let number = (stat.st_dev, stat.st_ino);
-        Ok(Self { id: StableId::of_file(&path), model: None, bytes, carries, is_device: false, number, path })
+        let carries = carries(&opened, 0, bytes, &path)?;
+        let identity = Identity::of(&opened)?;
+        Ok(Self { id: StableId::of_file(&path), model: None, bytes, carries, identity, path })
     }
 }
 
-fn carries(opened: &OwnedFd, bytes: u64, path: &Path) -> Result<Vec<&'static str>, Fault> {
-    signatures(opened, bytes).map_err(|errno| {
-        refusal(path, &format!("its start and end can not be read ({errno}), so what it carries is unknown"))
+/// The device with this number, if nobody uses it.
+fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, Fault> {
+    let Some(device) = BlockDevice::numbered(number) else {
+        return Err(refusal(path, NOTHING_BEHIND));
+    };
+    match use_of(&device) {
+        Some(reason) => Err(refusal(path, &reason)),
+        None => Ok(device),
+    }
+}
+
+/// What is neither a device nor a file.
+fn in_words(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Directory => "a folder",
+        FileType::Fifo => "a pipe (FIFO)",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice => "a character device, which is no drive",
+        _ => "neither a block device nor a file",
+    }
+}
+
+/// What a range of it carries.
+fn carries(opened: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'static str>, Fault> {
+    signatures(opened, start, bytes).map_err(|errno| {
+        refusal(
+            path,
+            &format!(
+                "its start and end can not be read ({errno}), so what it carries is unknown; ask what is known of it (likenew facts) \
+                 before anything else"
+            ),
+        )
     })
 }
 

@@ -2,24 +2,28 @@
 //! make one, and without one neither is ever opened for writing.
 //!
 //! There are two ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves, and [`Consent::to_overwrite`],
-//! for what a person has looked at ([`Loss`]) and named ([`Agreement`]).
+//! for what a person has looked at ([`Loss`]) and named ([`Agreement`]). [`UnusedConsent`] is for less: what no partition of a disk covers.
 
 mod agreement;
+mod identity;
 mod lease;
 mod loss;
+mod of_file;
 mod overwrite;
 mod own_loop;
+mod unused;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::units::Nanos;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Advice, Mode, OFlags, fadvise};
 use rustix::io::Errno;
 
 pub use self::agreement::Agreement;
 pub use self::loss::Loss;
+pub use self::unused::{UnusedConsent, UnusedSpace};
 use crate::clock::Monotonic;
 use crate::fault::not_possible;
 
@@ -34,6 +38,11 @@ pub struct Consent {
 impl Consent {
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What is held open for writing.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.opened.as_fd()
     }
 
     pub(crate) fn into_parts(self) -> (PathBuf, OwnedFd) {
@@ -63,9 +72,21 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
 
 fn open_for_reading(path: &Path) -> Result<OwnedFd, Fault> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| not_possible("open", path, errno))
+    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => refusal(path, NOTHING_BEHIND),
+        errno => not_possible("open", path, errno),
+    })
 }
 
+/// Has the next reads see what is on the drive, and not what memory has kept of it since somebody opened it.
+fn look_afresh(opened: &OwnedFd) {
+    // Where that can not be asked for, memory is as good as the drive.
+    let _ = fadvise(opened, 0, None, Advice::DontNeed);
+}
+
+const NOTHING_BEHIND: &str = "there is no drive behind this name that /sys knows of, or no medium in it; see to that first, or take another name (likenew drives \
+     lists them)";
+
 fn refusal(path: &Path, reason: &str) -> Fault {
-    Fault::Refused(format!("writing to {} is refused: {reason}", path.display()))
+    Fault::Refused(format!("{} stays as it is: {reason}", path.display()))
 }

@@ -4,13 +4,18 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use likenew_core::fault::Fault;
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat};
 use rustix::io::Errno;
 
+use super::identity::Identity;
 use super::lease::{Lease, lease};
 use super::{Agreement, Consent, Loss, hold, refusal};
+use crate::block::BlockDevice;
 use crate::direct::Direct;
 use crate::fault::not_possible;
+use crate::in_use::use_of;
+use crate::mounts::DeviceNumber;
+use crate::openers::{Sought, mounted_elsewhere, opener_of};
 
 impl Consent {
     /// Consents to overwriting the block device or file at `path`, after every check has passed: nobody uses it, directly or
@@ -21,14 +26,26 @@ impl Consent {
     /// A refusal that names the check which failed, and what to do.
     pub fn to_overwrite(path: &Path, agreement: &Agreement) -> Result<Self, Fault> {
         let loss = Loss::at(path)?;
+        Self::take(path, &loss, agreement)
+    }
+
+    /// The same for what was looked at before, perhaps some time ago, and shown to a person.
+    ///
+    /// # Errors
+    /// As [`Consent::to_overwrite`], and a refusal if what lies there now is not what was looked at.
+    pub fn to_lose(loss: &Loss, agreement: &Agreement) -> Result<Self, Fault> {
+        Self::take(&loss.path, loss, agreement)
+    }
+
+    fn take(path: &Path, loss: &Loss, agreement: &Agreement) -> Result<Self, Fault> {
         loss.check(agreement)?;
-        let opened = if loss.is_device { open_device(&loss.path) } else { open_file(&loss.path) }?;
+        let opened = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
         // What was looked at is what was opened, and is still what it was: from here on nobody can mount or claim it.
-        let stat = fstat(&opened).map_err(|errno| not_possible("look at", path, errno))?;
-        let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
-        let number = if is_device { (stat.st_rdev, 0) } else { (stat.st_dev, stat.st_ino) };
-        if (is_device, number) != (loss.is_device, loss.number) || Loss::at(&loss.path)? != loss {
-            return Err(refusal(path, "it became something else while it was checked; start again"));
+        if Identity::of(&opened)? != loss.identity || Loss::at(&loss.path)? != *loss {
+            return Err(refusal(
+                path,
+                "it became something else since it was looked at; look again, and start again",
+            ));
         }
         Ok(Self { path: path.to_owned(), opened })
     }
@@ -71,8 +88,32 @@ impl Loss {
 
 fn open_device(path: &Path) -> Result<OwnedFd, Fault> {
     match hold(path) {
-        Err(Errno::BUSY) => Err(refusal(path, "somebody holds it exclusively; end what uses it first")),
+        Err(Errno::BUSY) => Err(refusal(path, &holder_of(path))),
+        Err(Errno::ROFS) => {
+            Err(refusal(path, "it is write-protected; look for a switch, or blockdev --setrw"))
+        }
         opened => opened.map_err(|errno| not_possible("open for writing", path, errno)),
+    }
+}
+
+/// Who holds a device, as far as it can be told, and what to do.
+fn holder_of(path: &Path) -> String {
+    let Some(device) = DeviceNumber::at(path).and_then(BlockDevice::numbered) else {
+        return "somebody holds it exclusively; end what uses it first".to_owned();
+    };
+    // Perhaps since it was looked at.
+    if let Some(reason) = use_of(&device) {
+        return reason;
+    }
+    let all = [device.clone(), device.disk()].into_iter().chain(device.partitions());
+    let found = all.filter_map(|device| mounted_elsewhere(device.number()?)).next();
+    match found {
+        Some((program, point)) => format!(
+            "it is mounted at {point} for {program}, which sees other mounts than this one does; unmount it there first (nsenter -t {} \
+             -m umount {point})",
+            program.process
+        ),
+        None => "somebody holds it exclusively; end what uses it first (fuser -v shows programs)".to_owned(),
     }
 }
 
@@ -80,18 +121,26 @@ fn open_file(path: &Path) -> Result<OwnedFd, Fault> {
     let write = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NOFOLLOW;
     let (opened, _) = match Direct::open(|flags| rustix::fs::open(path, write | flags, Mode::empty())) {
         Err(Errno::TXTBSY) => {
-            return Err(refusal(path, "it is a program that runs, or serves as swap; end that first"));
+            return Err(refusal(path, "it is a program that runs; end that first"));
+        }
+        Err(Errno::LOOP) => {
+            return Err(refusal(
+                path,
+                "it became a symbolic link since it was looked at; look again, and start again",
+            ));
         }
         opened => opened.map_err(|errno| not_possible("open for writing", path, errno))?,
     };
     if flock(&opened, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
         return Err(refusal(path, "another program holds a lock on it; end that first"));
     }
-    match lease(&opened) {
-        Lease::Taken => Err(refusal(
-            path,
-            "another program has it open, or a loop device is attached to it; end that first (losetup -j shows the latter)",
-        )),
-        Lease::Free | Lease::Unknown => Ok(opened),
+    let stat = fstat(&opened).map_err(|errno| not_possible("look at", path, errno))?;
+    let sought = Sought::File(stat.st_dev, stat.st_ino);
+    match (lease(&opened), opener_of(sought)) {
+        (_, Some(program)) => Err(refusal(path, &format!("{program} has it open; end that first"))),
+        (Lease::Taken, None) => {
+            Err(refusal(path, "another program has it open; end that first (fuser -v shows programs)"))
+        }
+        (Lease::Free | Lease::Unknown, None) => Ok(opened),
     }
 }

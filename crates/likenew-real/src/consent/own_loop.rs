@@ -93,7 +93,7 @@ struct LoopInfo {
 
 /// Numbers of the device and inode of a loop device's backing file.
 #[allow(unsafe_code, reason = "a loop device tells its backing file by an ioctl only")]
-fn backing_file(device: impl AsFd) -> rustix::io::Result<(u64, u64)> {
+pub(super) fn backing_file(device: impl AsFd) -> rustix::io::Result<(u64, u64)> {
     const { assert!(size_of::<LoopInfo>() == 232) };
     // SAFETY: the kernel writes one `struct loop_info64`, of 232 bytes, which any bytes are a valid value of.
     let info = unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }?;

@@ -1,0 +1,333 @@
+//! The log of everything powerful that was done to drives: one line of JSON before each step and one after it, each durable before
+//! anything goes on. It is kept apart from runs, so that it outlives them.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::durable;
+use crate::error::ArchiveError;
+use crate::lines::readable;
+
+/// The form of the lines that this version writes, and the newest that it reads.
+pub const AUDIT_SCHEMA: u32 = 1;
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// Version of the line's form.
+    pub schema: u32,
+    /// Date and time of day as text, such as `2026-03-14T15:09:26Z`.
+    pub at: String,
+    /// Version of likenew.
+    pub likenew: String,
+    /// Release of the kernel, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Number of the process; together with `step` it ties a line to the one that ends it.
+    pub process: u32,
+    /// Number of the step within the process.
+    pub step: u64,
+    /// What is done, as data that a later reader compares: `discard-device`, `nvme-format`.
+    pub action: String,
+    /// In words, with everything that was asked: `format namespace 1 with user data erase, LBA format 0`.
+    pub asked: String,
+    /// To what.
+    pub drive: AuditedDrive,
+    /// What was agreed to.
+    pub agreed: Agreed,
+    /// How it ended; absent in the line before the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<AuditOutcome>,
+}
+
+/// A drive as it was then.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AuditedDrive {
+    /// What it is known by, and what kind of word that is: `serial number`.
+    pub id: String,
+    /// See `id`.
+    pub id_kind: String,
+    /// Maker and model, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its firmware, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// Its path then.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// What a person has typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Agreed {
+    /// The word that the drive is known by; empty for what needs no consent.
+    pub id: String,
+    /// What may be destroyed.
+    pub destroy: Vec<String>,
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditOutcome {
+    /// Whether all of it was done.
+    pub complete: bool,
+    /// In words.
+    pub said: String,
+    /// Bytes that it was to reach.
+    pub bytes_asked: u64,
+    /// Bytes that it has reached.
+    pub bytes_done: u64,
+}
+
+/// The log, open for writing.
+#[derive(Debug)]
+pub struct AuditLog {
+    path: PathBuf,
+    file: File,
+    step: u64,
+}
+
+/// A step that was announced, and has to be ended.
+#[derive(Debug)]
+#[must_use = "what was announced has to be ended"]
+pub struct AuditStep(AuditEntry);
+
+impl AuditLog {
+    /// Where it belongs: `$XDG_STATE_HOME/likenew/audit.jsonl`, else `$HOME/.local/state/likenew/audit.jsonl` (XDG Base Directory
+    /// Specification 0.8). `env` looks up a variable.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NoState`] when neither variable is an absolute path.
+    pub fn default_path(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, ArchiveError> {
+        let absolute = |name| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+        state.map(|state| state.join("likenew/audit.jsonl")).ok_or(ArchiveError::NoState)
+    }
+
+    /// Opens it, and makes it and its folder where they are missing. Only its owner can read it: it names drives.
+    ///
+    /// # Errors
+    /// The system could not.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, ArchiveError> {
+        let path = path.into();
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(ArchiveError::system("create", folder))?;
+        let mut options = OpenOptions::new();
+        let options = options.read(true).append(true).create(true).mode(0o600);
+        let file = options.open(&path).map_err(ArchiveError::system("write", &path))?;
+        durable::sync_folder(folder)?;
+        Ok(Self { path, file, step: 0 })
+    }
+
+    /// Announces a step. Nothing may be done before this has returned. Process, step and schema are filled in.
+    ///
+    /// # Errors
+    /// It could not be made durable: then the step must not be taken.
+    pub fn begin(&mut self, entry: AuditEntry) -> Result<AuditStep, ArchiveError> {
+        self.step += 1;
+        let process = std::process::id();
+        let entry = AuditEntry { schema: AUDIT_SCHEMA, process, step: self.step, outcome: None, ..entry };
+        self.append(&entry)?;
+        Ok(AuditStep(entry))
+    }
+
+    /// Says how it ended, and when.
+    ///
+    /// # Errors
+    /// It could not be made durable.
+    pub fn end(
+        &mut self,
+        step: AuditStep,
+        at: impl Into<String>,
+        outcome: AuditOutcome,
+    ) -> Result<(), ArchiveError> {
+        self.append(&AuditEntry { at: at.into(), outcome: Some(outcome), ..step.0 })
+    }
+
+    /// One write at the end of the file, while nobody else writes, so that lines of several processes never mix.
+    fn append(&mut self, entry: &AuditEntry) -> Result<(), ArchiveError> {
+        let line = readable(entry, false)
+            .map_err(|why| ArchiveError::Unreadable { path: self.path.clone(), why })?;
+        let written = self.file.lock().and_then(|()| {
+            // A kill may have left half a line: what follows it begins on one of its own.
+            let end = self.file.seek(SeekFrom::End(0))?;
+            let mut last = [b'\n'];
+            if end > 0 {
+                self.file.seek(SeekFrom::Start(end - 1))?;
+                self.file.read_exact(&mut last)?;
+            }
+            let before = if last == [b'\n'] { "" } else { "\n" };
+            self.file.write_all(format!("{before}{line}\n").as_bytes())?;
+            self.file.sync_all()
+        });
+        let unlocked = self.file.unlock();
+        written.and(unlocked).map_err(ArchiveError::system("write", &self.path))
+    }
+}
+
+/// Everything in a log, in order; nothing where there is none. A line that can not be read, as a kill or a full drive leaves them, is
+/// left out, and the notes say so.
+///
+/// # Errors
+/// The file can not be read.
+pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), ArchiveError> {
+    let (mut entries, mut notes) = (Vec::new(), Vec::new());
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((entries, notes)),
+        file => file.map_err(ArchiveError::system("read", path))?,
+    };
+    for (index, line) in BufReader::new(file).split(b'\n').enumerate() {
+        let line = line.map_err(ArchiveError::system("read", path))?;
+        if line.is_empty() {
+            continue;
+        }
+        let number = index + 1;
+        match serde_json::from_slice::<AuditEntry>(&line) {
+            Ok(entry) if entry.schema <= AUDIT_SCHEMA => entries.push(entry),
+            Ok(_) => notes.push(format!("line {number} was written by a newer likenew and is left out")),
+            Err(_) => {
+                notes.push(format!("line {number} is not whole, as a power cut leaves it, and is left out"))
+            }
+        }
+    }
+    Ok((entries, notes))
+}
+
+/// Steps that were begun and never ended: the program was killed, or the power was cut.
+pub fn unfinished(entries: &[AuditEntry]) -> Vec<&AuditEntry> {
+    let is_same = |begun: &AuditEntry, other: &&AuditEntry| {
+        (other.process, other.step, &other.drive.id) == (begun.process, begun.step, &begun.drive.id)
+    };
+    let begun = entries.iter().enumerate().filter(|(_, entry)| entry.outcome.is_none());
+    // Numbers of processes come again, so the next line of that step decides.
+    begun
+        .filter(|(index, begun)| {
+            let next = entries[index + 1..].iter().find(|other| is_same(begun, other));
+            next.is_none_or(|next| next.outcome.is_none())
+        })
+        .map(|(_, entry)| entry)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(action: &str) -> AuditEntry {
+        AuditEntry {
+            schema: 0,
+            at: "2026-03-14T15:09:26Z".into(),
+            likenew: "0.1.0".into(),
+            kernel: Some("6.18".into()),
+            process: 0,
+            step: 0,
+            action: action.into(),
+            asked: format!("{action}, in words"),
+            drive: AuditedDrive {
+                id: "S3RIAL \"1\"\n".into(),
+                id_kind: "serial number".into(),
+                model: Some("Ünïcode".into()),
+                firmware: None,
+                path: "/dev/x".into(),
+                bytes: u64::MAX,
+            },
+            agreed: Agreed { id: "S3RIAL".into(), destroy: vec!["ext".into()] },
+            outcome: None,
+        }
+    }
+
+    fn outcome(complete: bool) -> AuditOutcome {
+        AuditOutcome { complete, said: "done".into(), bytes_asked: 10, bytes_done: 9 }
+    }
+
+    #[test]
+    fn what_was_done_can_be_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/likenew/audit.jsonl");
+        assert_eq!(read_audit(&path).unwrap(), (vec![], vec![]));
+        let mut log = AuditLog::open(&path).unwrap();
+        let first = log.begin(entry("discard-device")).unwrap();
+        assert_eq!(read_audit(&path).unwrap().0.len(), 1, "durable before the step");
+        log.end(first, "2026-03-14T15:10:00Z", outcome(true)).unwrap();
+        let _killed = log.begin(entry("nvme-format")).unwrap();
+        // Another process goes on in the same file.
+        let mut other = AuditLog::open(&path).unwrap();
+        let third = other.begin(entry("overwrite")).unwrap();
+        other.end(third, "later", outcome(false)).unwrap();
+        let (entries, notes) = read_audit(&path).unwrap();
+        assert_eq!((entries.len(), notes.len()), (5, 0));
+        assert_eq!(entries[1].outcome, Some(outcome(true)));
+        assert_eq!((entries[0].schema, entries[0].process, entries[0].step), (1, std::process::id(), 1));
+        assert_eq!(entries[1].drive, entry("x").drive);
+        let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+        let unfinished = unfinished(&entries);
+        assert_eq!(unfinished.iter().map(|entry| &*entry.action).collect::<Vec<_>>(), ["nvme-format"]);
+    }
+
+    #[test]
+    fn a_cut_at_any_byte_costs_one_line_at_most_and_nothing_that_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let mut log = AuditLog::open(&path).unwrap();
+        let step = log.begin(entry("one")).unwrap();
+        log.end(step, "later", outcome(true)).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap();
+        let edges = (first - 1..first + 3).chain(whole.len() - 3..whole.len());
+        for cut in (0..whole.len()).step_by(29).chain(edges) {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let mut log = AuditLog::open(&path).unwrap();
+            let step = log.begin(entry("two")).unwrap();
+            log.end(step, "later", outcome(true)).unwrap();
+            let (entries, notes) = read_audit(&path).unwrap();
+            // A line whose end alone is missing is whole again.
+            let expected = usize::from(cut >= first) + usize::from(cut + 1 >= whole.len());
+            assert_eq!(entries.len(), expected + 2, "{cut}");
+            assert!(entries[expected..].iter().all(|entry| entry.action == "two"), "{cut}");
+            assert!(notes.len() <= 1, "{notes:?}");
+        }
+        fs::write(&path, "nonsense\n{\"schema\": 99}\n").unwrap();
+        let (entries, notes) = read_audit(&path).unwrap();
+        assert_eq!((entries.len(), notes.len()), (0, 2));
+    }
+
+    #[test]
+    fn lines_of_several_writers_do_not_mix() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let path = &path;
+                scope.spawn(move || {
+                    let mut log = AuditLog::open(path).unwrap();
+                    for _ in 0..10 {
+                        let step = log.begin(entry(&format!("thread {thread}"))).unwrap();
+                        log.end(step, "later", outcome(true)).unwrap();
+                    }
+                });
+            }
+        });
+        let (entries, notes) = read_audit(&path).unwrap();
+        assert_eq!((entries.len(), notes.len()), (80, 0));
+    }
+
+    #[test]
+    fn its_place_is_that_of_states() {
+        let env = |state: Option<&'static str>, home: Option<&'static str>| {
+            AuditLog::default_path(move |name| if name == "HOME" { home } else { state }.map(OsString::from))
+        };
+        assert_eq!(env(Some("/s"), Some("/h")).unwrap(), Path::new("/s/likenew/audit.jsonl"));
+        assert_eq!(env(Some("s"), Some("/h")).unwrap(), Path::new("/h/.local/state/likenew/audit.jsonl"));
+        assert!(matches!(env(None, None), Err(ArchiveError::NoState)));
+    }
+}

@@ -1,0 +1,55 @@
+//! What tells one thing from anything else that may come to have its path.
+
+use std::os::fd::AsFd;
+
+use likenew_core::fault::Fault;
+use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, makedev, statx};
+
+use crate::block::BlockDevice;
+use crate::fault::failed;
+use crate::mounts::DeviceNumber;
+
+/// Of an open block device or file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Identity {
+    /// A block device.
+    Device {
+        number: DeviceNumber,
+        /// The kernel's count of disks that ever came up, which a new one at an old number has another of (since Linux 5.15).
+        sequence: Option<u64>,
+        /// Where a partition lies: one that was made anew has the number of the old one.
+        range: Option<(u64, u64)>,
+    },
+    /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where a file system keeps
+    /// none, that of its last change.
+    File { device: u64, inode: u64, made: (i64, u32) },
+    /// Neither.
+    Other,
+}
+
+impl Identity {
+    /// # Errors
+    /// The system does not say.
+    pub(super) fn of(fd: impl AsFd) -> Result<Self, Fault> {
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let found = statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(failed("look at what was opened"))?;
+        let born = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+        let StatxTimestamp { tv_sec, tv_nsec, .. } = if born { found.stx_btime } else { found.stx_ctime };
+        Ok(match FileType::from_raw_mode(found.stx_mode.into()) {
+            FileType::BlockDevice => {
+                let number = DeviceNumber { major: found.stx_rdev_major, minor: found.stx_rdev_minor };
+                let device = BlockDevice::numbered(number);
+                let sequence =
+                    device.as_ref().and_then(|device| device.disk().attribute("diskseq")?.parse().ok());
+                let range = device.and_then(|device| device.range());
+                Self::Device { number, sequence, range }
+            }
+            FileType::RegularFile => Self::File {
+                device: makedev(found.stx_dev_major, found.stx_dev_minor),
+                inode: found.stx_ino,
+                made: (tv_sec, tv_nsec),
+            },
+            _ => Self::Other,
+        })
+    }
+}

@@ -1,0 +1,314 @@
+//! Consent to discard what no partition of a disk covers, while its partitions may be in use.
+//!
+//! The disk can not be held exclusively then, so this consent is one of its own, and rests on other checks: the table on the disk and
+//! the kernel's list name the same partitions; both are looked at again before every step; nothing but partitions uses the disk; and it
+//! is locked in the way that tools for partitions keep to (flock on the disk). What lies before the first partition is never touched,
+//! as loaders lie there, nor the tables themselves, nor holes shorter than 1 MiB.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use gpt::GptConfig;
+use gpt::disk::LogicalBlockSize;
+use likenew_core::fault::Fault;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, ioctl_blksszget};
+use rustix::io::pread;
+use sha2::{Digest as _, Sha256};
+
+use super::identity::Identity;
+use super::{Agreement, HOLD_PAUSE, HOLD_TRIES, NOTHING_BEHIND, look_afresh, open_for_reading, refusal};
+use crate::block::BlockDevice;
+use crate::clock::Monotonic;
+use crate::device::capacity;
+use crate::fault::not_possible;
+use crate::identify::resolve;
+use crate::in_use::use_of_whole;
+use crate::signature::signatures;
+use crate::stable_id::StableId;
+
+/// What is discarded begins and ends on multiples of this, and is no shorter.
+const GRAIN: u64 = 1 << 20;
+
+/// Space of a disk outside of its partitions, and what was seen around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusedSpace {
+    /// Where the disk is, without symbolic links.
+    pub path: PathBuf,
+    /// What it is known by: what has to be typed.
+    pub id: StableId,
+    /// Maker and model, where known.
+    pub model: Option<String>,
+    /// The kind of its table: `gpt` or `dos`.
+    pub table: &'static str,
+    /// The space, in bytes from the disk's start; may be none.
+    pub ranges: Vec<Range<u64>>,
+    identity: Identity,
+    /// Of everything that the tables stand in.
+    digest: [u8; 32],
+}
+
+/// The right to discard it, and the lock on the disk.
+#[derive(Debug)]
+pub struct UnusedConsent {
+    space: UnusedSpace,
+    opened: OwnedFd,
+}
+
+impl UnusedSpace {
+    /// Looks at the disk at `path`, and changes nothing.
+    ///
+    /// # Errors
+    /// A refusal that names the check which failed, and what to do.
+    pub fn at(path: &Path) -> Result<Self, Fault> {
+        let path = resolve(path);
+        let refuse = |reason: &str| refusal(&path, reason);
+        let opened = open_for_reading(&path)?;
+        let identity = Identity::of(&opened)?;
+        let Identity::Device { number, .. } = identity else {
+            return Err(refuse("it is no disk; give one with partitions, such as /dev/sda"));
+        };
+        let Some(disk) = BlockDevice::numbered(number) else { return Err(refuse(NOTHING_BEHIND)) };
+        if disk.is_partition() {
+            return Err(refuse("it is a partition, and what is free lies beside those; give the whole disk"));
+        }
+        if let Some(reason) = use_of_whole(&disk) {
+            return Err(refuse(&reason));
+        }
+        if disk.attribute("ro").is_some_and(|ro| ro == "1") {
+            return Err(refuse("it is write-protected; look for a switch, or blockdev --setrw"));
+        }
+        let bytes = capacity(&opened, &path)?;
+        look_afresh(&opened);
+        let found = signatures(&opened, 0, bytes).map_err(|errno| not_possible("read", &path, errno))?;
+        let table = match &found[..] {
+            ["dos"] => "dos",
+            all if all.contains(&"gpt") && all.iter().all(|name| ["gpt", "dos"].contains(name)) => "gpt",
+            [] => {
+                return Err(refuse(
+                    "it has no partition table; to discard all of it, give consent to the whole disk",
+                ));
+            }
+            all => {
+                let all = all.join(" and ");
+                return Err(refuse(&format!(
+                    "it carries {all}, which may keep something outside of partitions; discard it whole with consent, or not at all"
+                )));
+            }
+        };
+        let block =
+            u64::from(ioctl_blksszget(&opened).map_err(|errno| not_possible("look at", &path, errno))?);
+        let on_disk = if table == "gpt" { of_gpt(&opened, block) } else { of_dos(&opened, block, bytes) };
+        let Table { mut partitions, tables, end } = on_disk.map_err(|reason| refuse(&reason))?;
+        let mut known: Vec<Range<u64>> = disk
+            .partitions()
+            .iter()
+            .filter_map(BlockDevice::range)
+            .map(|(start, length)| start..start + length)
+            .collect();
+        known.sort_by_key(|range| range.start);
+        partitions.sort_by_key(|range| range.start);
+        if known != partitions {
+            return Err(refuse(
+                "its table and the kernel do not name the same partitions; have the kernel read it again (partprobe), or restart",
+            ));
+        }
+        if partitions.is_empty() {
+            return Err(refuse("it has no partitions; to discard all of it, give consent to the whole disk"));
+        }
+        let digest = digest(&opened, &tables).map_err(|errno| not_possible("read", &path, errno))?;
+        let (id, model) = (StableId::of_device(&disk, bytes), disk.model());
+        Ok(Self { id, model, table, ranges: holes(&partitions, end.min(bytes)), identity, digest, path })
+    }
+
+    /// All of it together.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+}
+
+impl UnusedConsent {
+    /// Consents, if what was typed is what the disk is known by, and everything is as it was looked at.
+    ///
+    /// # Errors
+    /// A refusal that names the check which failed, and what to do.
+    pub fn take(space: &UnusedSpace, agreement: &Agreement) -> Result<Self, Fault> {
+        let UnusedSpace { path, id, .. } = space;
+        if agreement.id != id.text {
+            return Err(refusal(
+                path,
+                &format!(
+                    "\"{}\" is not its {}, which is \"{}\"; if that is the one you mean, consent with that",
+                    agreement.id, id.kind, id.text
+                ),
+            ));
+        }
+        let opened = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| not_possible("open for writing", path, errno))?;
+        let consent = Self { space: space.clone(), opened };
+        consent.lock()?;
+        consent.check()?;
+        Ok(consent)
+    }
+
+    /// What it is for.
+    pub fn space(&self) -> &UnusedSpace {
+        &self.space
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.opened.as_fd()
+    }
+
+    /// Whether everything still is as it was.
+    ///
+    /// # Errors
+    /// A refusal, if not.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        if Identity::of(&self.opened)? != self.space.identity
+            || UnusedSpace::at(&self.space.path)? != self.space
+        {
+            return Err(refusal(
+                &self.space.path,
+                "its partitions have changed since they were looked at; look again, and start again",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The system's own helpers lock a disk for a moment when it changes.
+    fn lock(&self) -> Result<(), Fault> {
+        let clock = Monotonic::start();
+        for _ in 0..HOLD_TRIES {
+            if flock(&self.opened, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                return Ok(());
+            }
+            clock.rest(clock.now() + HOLD_PAUSE);
+        }
+        Err(refusal(
+            &self.space.path,
+            "another program holds a lock on it, as tools for partitions do; end that first",
+        ))
+    }
+}
+
+/// What a table says.
+struct Table {
+    partitions: Vec<Range<u64>>,
+    /// Where the table itself stands.
+    tables: [Range<u64>; 2],
+    /// Up to where partitions may reach.
+    end: u64,
+}
+
+fn of_gpt(opened: &OwnedFd, block: u64) -> Result<Table, String> {
+    let broken = |why: String| {
+        format!("its partition table can not be read ({why}); have it checked first (gdisk -l)")
+    };
+    let size = match block {
+        512 => LogicalBlockSize::Lb512,
+        4096 => LogicalBlockSize::Lb4096,
+        other => return Err(broken(format!("blocks of {other} bytes"))),
+    };
+    let file = File::from(opened.try_clone().map_err(|error| broken(error.to_string()))?);
+    let disk = GptConfig::new().writable(false).logical_block_size(size).open_from_device(file);
+    let disk = disk.map_err(|error| broken(error.to_string()))?;
+    let (Ok(first), Ok(_)) = (disk.primary_header(), disk.backup_header()) else {
+        return Err(broken("one of its two copies is damaged".to_owned()));
+    };
+    let used = disk.partitions().values().filter(|partition| partition.is_used());
+    let partitions =
+        used.map(|partition| partition.first_lba * block..(partition.last_lba + 1) * block).collect();
+    let (start, end) = (first.first_usable * block, (first.last_usable + 1) * block);
+    let last = (first.backup_lba + 1) * block;
+    Ok(Table { partitions, tables: [0..start.min(GRAIN), end..last], end })
+}
+
+/// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes each from 446 on.
+fn of_dos(opened: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
+    let sector = read(opened, &(0..512))
+        .map_err(|errno| format!("its first sector can not be read ({errno}); see likenew facts"))?;
+    let number =
+        |at: usize| u64::from(u32::from_le_bytes(sector[at..at + 4].try_into().expect("four bytes")));
+    let entries = (0..4).map(|index| 446 + 16 * index).filter(|at| sector[at + 4] != 0);
+    let mut partitions = Vec::new();
+    for at in entries {
+        if [0x05, 0x0F, 0x85].contains(&sector[at + 4]) {
+            return Err(
+                "it has an extended partition, with tables between its parts; trim the file systems on it instead (fstrim)".to_owned()
+            );
+        }
+        partitions.push(number(at + 8) * block..(number(at + 8) + number(at + 12)) * block);
+    }
+    // Copies of tables, and RAID of mainboards, lie in the last sectors.
+    Ok(Table { partitions, tables: [0..512, 0..0], end: bytes.saturating_sub(GRAIN) })
+}
+
+/// What lies behind the first partition and within no other, on whole grains.
+fn holes(partitions: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
+    let mut holes = Vec::new();
+    let mut covered = partitions.first().map_or(end, |first| first.end);
+    let starts = partitions.iter().skip(1).map(|partition| (partition.start, partition.end));
+    for (start, next) in starts.chain([(end, end)]) {
+        let hole = covered.next_multiple_of(GRAIN)..start / GRAIN * GRAIN;
+        if hole.start < hole.end {
+            holes.push(hole);
+        }
+        covered = covered.max(next);
+    }
+    holes
+}
+
+fn digest(opened: &OwnedFd, ranges: &[Range<u64>]) -> rustix::io::Result<[u8; 32]> {
+    let mut digest = Sha256::new();
+    for range in ranges {
+        digest.update(read(opened, range)?);
+    }
+    Ok(digest.finalize().into())
+}
+
+fn read(opened: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
+    let length = range.end.saturating_sub(range.start).min(4 * GRAIN);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match pread(opened, &mut bytes[filled..], range.start + filled as u64)? {
+            0 => break,
+            moved => filled += moved,
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn holes_lie_behind_the_first_partition_and_between_others() {
+        type Mib = (u64, u64);
+        let cases: [(&[Mib], u64, &[Mib]); 6] = [
+            (&[], 100, &[]),
+            (&[(1, 4)], 8, &[(4, 8)]),
+            (&[(3, 4), (6, 8)], 8, &[(4, 6)]),
+            (&[(1, 4), (4, 8)], 8, &[]),
+            (&[(2, 3), (4, 6), (5, 7)], 9, &[(3, 4), (7, 9)]),
+            // A table that overlaps covers the whole of it.
+            (&[(1, 9), (3, 4)], 12, &[(9, 12)]),
+        ];
+        for (partitions, end, expected) in cases {
+            let in_mib = |ranges: &[Mib]| -> Vec<Range<u64>> {
+                ranges.iter().map(|(start, end)| start * MIB..end * MIB).collect()
+            };
+            assert_eq!(holes(&in_mib(partitions), end * MIB), in_mib(expected));
+        }
+        let end = 10 * MIB + 5;
+        assert_eq!(holes(&[512..2 * MIB + 512, 3 * MIB + 512..9 * MIB + 1], end), [], "no whole grain");
+        let first = [512..2 * MIB + 512, 3 * MIB..3 * MIB + 1];
+        let found = holes(&first, end);
+        assert_eq!((found.len(), found[0].start, found[0].end), (1, 4 * MIB, 10 * MIB));
+    }
+}

@@ -1,0 +1,154 @@
+//! Discard of a whole block device or partition, or of what no partition covers: the gentlest way to make every block free again, of all that destroy.
+//!
+//! A drive is told that nothing on it is of use. It need not erase anything for that, at once or ever, and may answer reads with
+//! anything: this is no way to make data unreadable. Some drives go on working on it for minutes.
+
+use std::ops::Range;
+use std::os::fd::AsFd;
+
+use likenew_core::fault::Fault;
+use rustix::fs::{SeekFrom, fstat, ioctl_blksszget, seek};
+use rustix::io::Errno;
+
+use super::ioctls;
+use crate::block::BlockDevice;
+use crate::consent::{Consent, UnusedConsent};
+use crate::fault::failed;
+use crate::mounts::DeviceNumber;
+use crate::stat;
+
+/// Bytes of one request, so that it can be seen how far it has come, and ended in between. What the kernel makes of it is up to
+/// the drive (`discard_max_bytes`).
+pub const STEP: u64 = 1 << 30;
+/// After so many refused steps the rest is not tried.
+const REFUSALS_MAX: usize = 8;
+
+/// What a discard came to. Nobody can see from outside what the drive has made of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Discarded {
+    /// Bytes that it was asked for.
+    pub bytes_asked: u64,
+    /// Bytes that the kernel and the drive have accepted.
+    pub bytes_done: u64,
+    /// Bytes of discards that the kernel has counted as sent to this device meanwhile, where it counts them. Less than was accepted
+    /// means that parts at the edges were too short for the drive.
+    pub bytes_counted: Option<u64>,
+    /// What was refused, and the system's word for why.
+    pub refused: Vec<(Range<u64>, String)>,
+    /// Whether it was ended early, by whoever watched it or after too many refusals.
+    pub stopped: bool,
+}
+
+impl Discarded {
+    /// Adds what came of another range.
+    fn add(&mut self, other: Self) {
+        self.bytes_asked += other.bytes_asked;
+        self.bytes_done += other.bytes_done;
+        self.bytes_counted = self.bytes_counted.zip(other.bytes_counted).map(|(one, other)| one + other);
+        self.refused.extend(other.refused);
+        self.stopped |= other.stopped;
+    }
+
+    /// Whether everything that was asked for was accepted.
+    pub fn is_complete(&self) -> bool {
+        self.bytes_done == self.bytes_asked
+    }
+}
+
+/// Discards everything behind a consent. `watch` is told, after each step, how many bytes of how many are behind it, and says
+/// whether to go on.
+///
+/// # Errors
+/// A refusal where the device takes no discards, before anything is changed; or the system can not tell what it is.
+pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result<Discarded, Fault> {
+    let device = consent.descriptor();
+    let path = consent.path().display();
+    let look = || failed(format!("look at {path}"));
+    let bytes = seek(device, SeekFrom::End(0)).map_err(look())?;
+    let block = u64::from(ioctl_blksszget(device).map_err(|_| {
+        Fault::Unsuitable(format!(
+            "{path} is no block device, so there is nothing to discard: give a drive or partition"
+        ))
+    })?);
+    let all = 0..bytes - bytes % block;
+    in_steps(device, &path.to_string(), &all, STEP, watch)
+}
+
+/// Discards the space outside of all partitions that a consent is for. Before each step everything that the consent rests on is looked
+/// at again. `watch` as for [`discard`].
+///
+/// # Errors
+/// As [`discard`]; or the partitions have changed meanwhile, after which nothing more is discarded.
+pub fn discard_unused(
+    consent: &UnusedConsent,
+    mut watch: impl FnMut(u64, u64) -> bool,
+) -> Result<Discarded, Fault> {
+    let path = consent.space().path.display().to_string();
+    let all = consent.space().bytes();
+    let mut came = Discarded { bytes_counted: Some(0), ..Discarded::default() };
+    for range in &consent.space().ranges {
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min((start / STEP + 1) * STEP);
+            consent.check()?;
+            came.add(in_steps(consent.descriptor(), &path, &(start..end), STEP, |_, _| true)?);
+            if came.bytes_asked < all && (came.refused.len() >= REFUSALS_MAX || !watch(came.bytes_asked, all))
+            {
+                came.stopped = true;
+            }
+            if came.stopped {
+                came.bytes_asked = all;
+                return Ok(came);
+            }
+            start = end;
+        }
+    }
+    watch(all, all);
+    Ok(came)
+}
+
+/// Discards a range, in steps that end on multiples of a step's length.
+pub(super) fn in_steps(
+    device: impl AsFd,
+    path: &str,
+    range: &Range<u64>,
+    step: u64,
+    mut watch: impl FnMut(u64, u64) -> bool,
+) -> Result<Discarded, Fault> {
+    let number = DeviceNumber::of(fstat(&device).map_err(failed(format!("look at {path}")))?.st_rdev);
+    let counter = BlockDevice::numbered(number);
+    let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
+    if limit.as_deref() == Some("0") {
+        return Err(no_discards(path));
+    }
+    let before = counter.as_ref().and_then(counted);
+    let mut came = Discarded { bytes_asked: range.end - range.start, ..Discarded::default() };
+    let (mut at, mut behind) = (range.start, 0);
+    while at < range.end && !came.stopped {
+        let end = range.end.min((at / step + 1) * step);
+        match ioctls::discard(&device, at, end - at) {
+            Ok(()) => came.bytes_done += end - at,
+            // Nothing has reached the drive, so this is no half-done work.
+            Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards(path)),
+            Err(Errno::INTR) => continue,
+            Err(errno) => came.refused.push((at..end, errno.to_string())),
+        }
+        (behind, at) = (behind + (end - at), end);
+        came.stopped = came.refused.len() >= REFUSALS_MAX || !watch(behind, came.bytes_asked);
+    }
+    came.stopped &= behind < came.bytes_asked;
+    let after = counter.as_ref().and_then(counted);
+    came.bytes_counted = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
+    Ok(came)
+}
+
+fn counted(device: &BlockDevice) -> Option<u64> {
+    Some(stat::parse(&device.attribute("stat")?)?.discard?.bytes())
+}
+
+fn no_discards(path: &str) -> Fault {
+    Fault::Refused(format!(
+        "{path} stays as it is: it takes no discards, or something between here and the drive lets none pass; likenew facts {path} shows \
+         which layer, and a full overwrite needs none"
+    ))
+}

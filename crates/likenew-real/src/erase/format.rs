@@ -1,0 +1,308 @@
+//! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base Specification 2.0, §5.14; NVM Command
+//! Set Specification, figure 97 for Identify Namespace).
+//!
+//! The namespace is the one behind the descriptor that the consent holds: the kernel sends the command to that one's controller, and
+//! says its number. No name of a device is ever turned into another.
+
+use likenew_core::fault::Fault;
+use rustix::fs::fstat;
+
+use super::ioctls::read_partitions_again;
+use super::nvme_status::in_words;
+use crate::block::BlockDevice;
+use crate::consent::Consent;
+use crate::facts::little;
+use crate::fault::failed;
+use crate::mounts::DeviceNumber;
+use crate::nvme_admin::{self, Format, Reads};
+
+/// How it is erased. There is no third way: a format without an erase promises nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Erase {
+    /// All user data (1).
+    UserData,
+    /// The key that all data is encrypted with (2).
+    Key,
+}
+
+impl Erase {
+    /// By its number in the command.
+    ///
+    /// # Errors
+    /// A refusal of what promises no erase, or does not exist.
+    pub fn numbered(number: u8) -> Result<Self, Fault> {
+        match number {
+            1 => Ok(Self::UserData),
+            2 => Ok(Self::Key),
+            0 => Err(Fault::Refused(
+                "a format without an erase (0) promises nothing, and drives do nothing for it; take 1 to erase user data, or 2 to \
+                 change the key"
+                    .to_owned(),
+            )),
+            other => Err(Fault::Unsuitable(format!("there is no kind {other} of erase; take 1 (user data) or 2 (key)"))),
+        }
+    }
+}
+
+/// What a format would do, found out without changing anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatPlan {
+    /// The namespace's number.
+    pub namespace: u32,
+    /// How it is erased.
+    pub erase: Erase,
+    /// The format that is in use and stays: its index.
+    pub format_index: u8,
+    /// Bytes of its blocks, and of the metadata to each.
+    pub block_bytes: u64,
+    /// See `block_bytes`.
+    pub metadata_bytes: u16,
+    /// Whether metadata stands behind each block, in one with it.
+    pub extended_blocks: bool,
+    /// Kind of protection information; 0 for none.
+    pub protection: u8,
+    /// Whether protection information stands first in the metadata.
+    pub protection_first: bool,
+    /// The namespace's size.
+    pub bytes: u64,
+    /// How long the drive is waited for.
+    pub timeout_ms: u32,
+}
+
+/// How a format ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formatted {
+    /// Whether size and format are what they were.
+    pub is_as_before: bool,
+    /// Whether the kernel has read the partition table again.
+    pub partitions_read: bool,
+}
+
+/// The longest that other tools wait, and as much more for a drive that is large.
+const TIMEOUT_MS: u64 = 600_000;
+const TIMEOUT_MS_PER_TIB: u64 = 300_000;
+
+impl FormatPlan {
+    /// Looks at the namespace behind a consent.
+    ///
+    /// # Errors
+    /// A refusal that says what stands against it, and what to do.
+    pub fn of(consent: &Consent, erase: Erase) -> Result<Self, Fault> {
+        let device = consent.descriptor();
+        let path = consent.path().display();
+        let refuse = |reason: &str| Fault::Refused(format!("{path} stays as it is: {reason}"));
+        let number = DeviceNumber::of(fstat(device).map_err(failed(format!("look at {path}")))?.st_rdev);
+        let is_namespace = BlockDevice::numbered(number).is_some_and(|device| {
+            !device.is_partition() && device.bus().is_some_and(|bus| bus.starts_with("nvme"))
+        });
+        if !is_namespace {
+            return Err(refuse(
+                "it is no namespace of an NVMe drive, which alone can be formatted so; discard it instead",
+            ));
+        }
+        let namespace =
+            nvme_admin::number(device).map_err(failed(format!("ask for the namespace of {path}")))?;
+        let read = |what| nvme_admin::read(device, what).map(|(answer, _)| answer);
+        let controller = read(Reads::Controller).map_err(failed(format!("ask {path} what it supports")))?;
+        let active = read(Reads::Namespaces).map_err(failed(format!("ask {path} for its namespaces")))?;
+        let identify = read(Reads::Namespace).map_err(failed(format!("ask {path} for its format")))?;
+        Self::from(&controller, &active, &identify, namespace, erase).map_err(|reason| refuse(&reason))
+    }
+
+    /// From the answers of the drive: Identify Controller, the list of active namespaces, and Identify Namespace.
+    fn from(
+        controller: &[u8],
+        active: &[u8],
+        identify: &[u8],
+        namespace: u32,
+        erase: Erase,
+    ) -> Result<Self, String> {
+        let byte = |answer: &[u8], at: usize| {
+            answer.get(at).copied().ok_or("its answer is too short; discard it instead")
+        };
+        // OACS, bit 1; FNA, bits 0 to 2 (figure 275).
+        if byte(controller, 256)? >> 1 & 1 == 0 {
+            return Err("the drive says that it can not be formatted; discard it instead".to_owned());
+        }
+        let attributes = byte(controller, 524)?;
+        if erase == Erase::Key && attributes >> 2 & 1 == 0 {
+            return Err(
+                "the drive says that it can not erase by its key; take the erase of user data (1)".to_owned()
+            );
+        }
+        let others: Vec<String> = active
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
+            .take_while(|number| *number != 0)
+            .filter(|number| *number != namespace)
+            .map(|number| number.to_string())
+            .collect();
+        // Bit 0: a format reaches all namespaces; bit 1: so does an erase.
+        if attributes & 0b11 != 0 && !others.is_empty() {
+            return Err(format!(
+                "the drive formats all of its namespaces at once, and there are others (number {}), which you have not agreed to lose; detach \
+                 or delete them first (nvme detach-ns), or discard this one",
+                others.join(", ")
+            ));
+        }
+        // FLBAS (figure 97): bits 3 to 0 and, where there are more than 16 formats, 6 and 5 above them; bit 4 says where metadata stands.
+        let flbas = byte(identify, 26)?;
+        let has_more = byte(identify, 25)? >= 16;
+        let format_index = flbas & 0xF | if has_more { (flbas >> 5 & 3) << 4 } else { 0 };
+        let at = 128 + 4 * usize::from(format_index);
+        let metadata_bytes = u16::from(byte(identify, at)?) | u16::from(byte(identify, at + 1)?) << 8;
+        let shift = byte(identify, at + 2)?;
+        let blocks = little(identify, 0, 8).filter(|blocks| *blocks > 0);
+        let (Some(blocks), 9..=16) = (blocks, shift) else {
+            return Err("its answer about its format makes no sense; discard it instead".to_owned());
+        };
+        let bytes = blocks.saturating_mul(1 << shift);
+        let timeout_ms = TIMEOUT_MS + (bytes >> 40) * TIMEOUT_MS_PER_TIB;
+        // DPS: bits 2 to 0 and 3.
+        let protection = byte(identify, 29)?;
+        Ok(Self {
+            namespace,
+            erase,
+            format_index,
+            block_bytes: 1 << shift,
+            metadata_bytes,
+            extended_blocks: flbas >> 4 & 1 == 1,
+            protection: protection & 7,
+            protection_first: protection >> 3 & 1 == 1,
+            bytes,
+            timeout_ms: u32::try_from(timeout_ms).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// The command's word 10 (figure 328 of the Base Specification): format, metadata, protection, kind of erase, and the high bits of the
+    /// format.
+    fn word_10(&self) -> u32 {
+        let bit = |set: bool, at: u32| u32::from(set) << at;
+        let erase: u32 = match self.erase {
+            Erase::UserData => 1,
+            Erase::Key => 2,
+        };
+        u32::from(self.format_index & 0xF)
+            | bit(self.extended_blocks, 4)
+            | u32::from(self.protection) << 5
+            | bit(self.protection_first, 8)
+            | erase << 9
+            | u32::from(self.format_index >> 4) << 12
+    }
+
+    /// The same in words, for a log and for a person: `namespace 1, erase of user data, LBA format 0 (512 bytes) as it is`.
+    pub fn in_words(&self) -> String {
+        let erase = match self.erase {
+            Erase::UserData => "erase of user data",
+            Erase::Key => "erase of the key",
+        };
+        let Self { namespace, format_index, block_bytes, metadata_bytes, .. } = self;
+        let metadata =
+            if *metadata_bytes > 0 { format!(" and {metadata_bytes} of metadata") } else { String::new() };
+        format!(
+            "namespace {namespace}, {erase}, LBA format {format_index} ({block_bytes} bytes{metadata}) as it is"
+        )
+    }
+
+    /// Does it, and blocks until the drive has answered, which may take minutes. Nothing can end it early.
+    ///
+    /// # Errors
+    /// A refusal of the drive in words; or what the plan was made for is not what the consent holds any more.
+    pub fn carry_out(&self, consent: &Consent) -> Result<Formatted, Fault> {
+        let path = consent.path().display().to_string();
+        if Self::of(consent, self.erase)? != *self {
+            return Err(Fault::Refused(format!(
+                "{path} stays as it is: its format has changed since it was looked at; look again"
+            )));
+        }
+        let device = consent.descriptor();
+        let command =
+            Format { namespace: self.namespace, word_10: self.word_10(), timeout_ms: self.timeout_ms };
+        let status = nvme_admin::format(device, command).map_err(failed(format!("format {path}")))?;
+        if status != 0 {
+            return Err(Fault::Refused(format!("{path} was not formatted: {}", in_words(status))));
+        }
+        let partitions_read = read_partitions_again(device).is_ok();
+        // All but the kind of erase and the timeout is read from the drive again.
+        let is_as_before = Self::of(consent, self.erase).is_ok_and(|now| now == *self);
+        Ok(Formatted { is_as_before, partitions_read })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A controller that can format, and a namespace of 1 GiB.
+    fn answers() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+        let (mut controller, mut active, mut identify) = (vec![0; 4096], vec![0; 4096], vec![0; 4096]);
+        (controller[256], controller[524]) = (0b10, 0b100);
+        active[0] = 1;
+        identify[..8].copy_from_slice(&(1u64 << 18).to_le_bytes());
+        (identify[25], identify[26], identify[29]) = (3, 2 | 1 << 4, 1 | 1 << 3);
+        identify[128 + 8..128 + 12].copy_from_slice(&[8, 0, 12, 0]);
+        (controller, active, identify)
+    }
+
+    fn plan(answers: &(Vec<u8>, Vec<u8>, Vec<u8>), erase: Erase) -> Result<FormatPlan, String> {
+        FormatPlan::from(&answers.0, &answers.1, &answers.2, 1, erase)
+    }
+
+    #[test]
+    fn the_format_in_use_is_kept_whole() {
+        let plan = plan(&answers(), Erase::UserData).unwrap();
+        assert_eq!((plan.format_index, plan.block_bytes, plan.metadata_bytes), (2, 4096, 8));
+        assert_eq!((plan.extended_blocks, plan.protection, plan.protection_first), (true, 1, true));
+        assert_eq!((plan.bytes, plan.timeout_ms), (1 << 30, 600_000));
+        assert_eq!(plan.word_10(), 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9);
+        assert_eq!(
+            plan.in_words(),
+            "namespace 1, erase of user data, LBA format 2 (4096 bytes and 8 of metadata) as it is"
+        );
+        let mut many = answers();
+        (many.2[25], many.2[26]) = (40, 1 | 1 << 5);
+        many.2[128 + 4 * 17 + 2] = 9;
+        let plan = super::tests::plan(&many, Erase::Key).unwrap();
+        assert_eq!((plan.format_index, plan.word_10()), (17, 1 | 1 << 5 | 1 << 8 | 2 << 9 | 1 << 12));
+    }
+
+    #[test]
+    fn a_large_drive_is_waited_for_longer() {
+        let mut large = answers();
+        large.2[..8].copy_from_slice(&(4u64 << 28).to_le_bytes());
+        assert_eq!(plan(&large, Erase::UserData).unwrap().timeout_ms, 600_000 + 4 * 300_000);
+    }
+
+    #[test]
+    fn what_stands_against_it_is_said() {
+        let refused = |change: fn(&mut (Vec<u8>, Vec<u8>, Vec<u8>)), erase| {
+            let mut answers = answers();
+            change(&mut answers);
+            plan(&answers, erase).unwrap_err()
+        };
+        for (change, erase, word) in [
+            (
+                (|a| a.0[256] = 0) as fn(&mut (Vec<u8>, Vec<u8>, Vec<u8>)),
+                Erase::UserData,
+                "can not be formatted",
+            ),
+            (|a| a.0[524] = 0, Erase::Key, "can not erase by its key"),
+            (|a| (a.0[524], a.1[4]) = (1, 7), Erase::UserData, "others (number 7)"),
+            (|a| (a.0[524], a.1[4]) = (2, 7), Erase::UserData, "others (number 7)"),
+            (|a| a.2[26] = 3, Erase::UserData, "makes no sense"),
+            (|a| a.2[..8].fill(0), Erase::UserData, "makes no sense"),
+            (|a| a.0.truncate(200), Erase::UserData, "too short"),
+        ] {
+            let text = refused(change, erase);
+            assert!(text.contains(word) && text.contains(';'), "{text}");
+        }
+        // Each has its own, and the others stay.
+        let mut alone = answers();
+        alone.1[4] = 7;
+        plan(&alone, Erase::UserData).unwrap();
+        for number in [0, 3, 7] {
+            assert!(Erase::numbered(number).unwrap_err().to_string().contains("take 1"));
+        }
+        assert_eq!((Erase::numbered(1).unwrap(), Erase::numbered(2).unwrap()), (Erase::UserData, Erase::Key));
+    }
+}

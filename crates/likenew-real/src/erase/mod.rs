@@ -1,0 +1,19 @@
+//! The powerful things that are done to a drive as a whole, each with a consent or with words alone.
+//!
+//! * [`discard`]: tells a whole device or partition that it holds nothing of use;
+//! * [`format`]: has an NVMe drive erase a namespace;
+//! * [`instructions`]: what to type for what is never done here: ATA secure erase and the sanitize commands.
+//!
+//! What each needs beforehand is in [`precondition`]; what is known against a model or firmware in [`deny`].
+//! Nothing here prints, asks, or decides that something should be done.
+
+pub mod deny;
+pub mod discard;
+pub mod format;
+pub mod instructions;
+#[allow(unsafe_code, reason = "the kernel takes discards, and says how large a device is, by ioctls only")]
+mod ioctls;
+mod nvme_status;
+pub mod power_supply;
+pub mod precondition;
+pub mod samples;

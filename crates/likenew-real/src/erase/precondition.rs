@@ -1,0 +1,394 @@
+//! What has to hold before something is done to a drive: each with whether it does, and what to do where it does not.
+
+use std::path::Path;
+
+use likenew_core::facts::{Drive, DriveKind, Fact};
+use likenew_core::fault::Fault;
+use likenew_core::look::Seen;
+use rustix::fs::{Mode, OFlags};
+
+use super::deny::{Level, Step, known_against};
+use super::instructions::AtaSecurity;
+use super::power_supply::PowerSupply;
+use crate::fault::not_possible;
+
+/// Charge below which a battery is not trusted to last.
+const CHARGE_MIN: u8 = 50;
+/// Where makers put the end of the operating range, for a drive that does not name its own limit: of flash and of disks.
+const FLASH_C_MAX: f64 = 70.0;
+const DISK_C_MAX: f64 = 60.0;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Precondition {
+    /// What it is about: `power`, `temperature`.
+    pub name: &'static str,
+    /// Whether it holds.
+    pub standing: Standing,
+}
+
+/// Whether one holds. All texts are sentences without a full stop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// It does, as seen here.
+    Holds(String),
+    /// It does, and there is something to know first.
+    Warns(String),
+    /// It does not: why, and what to do.
+    Refuses {
+        /// What is the matter.
+        why: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// Nobody can say: why, and what would help.
+    Unknown {
+        /// Why it is not known.
+        why: String,
+        /// What would help.
+        help: String,
+    },
+}
+
+impl Precondition {
+    fn new(name: &'static str, standing: Standing) -> Self {
+        Self { name, standing }
+    }
+
+    /// Whether it stands against this step. What is not known stands only against erases by the drive itself, which can not be ended.
+    pub fn stands_against(&self, step: Step) -> bool {
+        match self.standing {
+            Standing::Holds(_) | Standing::Warns(_) => false,
+            Standing::Refuses { .. } => true,
+            Standing::Unknown { .. } => step.is_by_the_drive(),
+        }
+    }
+}
+
+/// What is looked at besides facts.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// What the machine runs on.
+    pub power: PowerSupply,
+    /// Of an ATA drive, where it says.
+    pub security: Option<AtaSecurity>,
+}
+
+/// Everything that has to hold before this is done to the drives below a path, in their order.
+///
+/// # Errors
+/// The path can not be looked at, or there is no drive below it that could be asked.
+pub fn preconditions(path: &Path, step: Step) -> Result<Vec<(String, Vec<Precondition>)>, Fault> {
+    let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
+        .map_err(|errno| not_possible("look at", path, errno))?;
+    let power = PowerSupply::now();
+    match crate::facts::look_at(&opened, None) {
+        Seen::Facts(facts) => {
+            let of = |drive: &Drive| {
+                let security = AtaSecurity::of(&drive.name);
+                (drive.name.clone(), for_drive(drive, Surroundings { power, security }, step))
+            };
+            Ok(facts.drives.iter().map(of).collect())
+        }
+        Seen::Unknown(why) => Err(Fault::Refused(format!(
+            "{} stays as it is: nothing is known of the drive below it ({why}); see likenew facts {}",
+            path.display(),
+            path.display()
+        ))),
+        other => unreachable!("a look for facts has seen {other:?}"),
+    }
+}
+
+/// The same for one drive of which the facts are known.
+pub fn for_drive(drive: &Drive, surroundings: Surroundings, step: Step) -> Vec<Precondition> {
+    let mut all = vec![
+        Precondition::new("power", power(surroundings.power)),
+        Precondition::new("temperature", temperature(drive)),
+    ];
+    all.extend(health(drive).into_iter().map(|standing| Precondition::new("health", standing)));
+    all.extend(model(drive, step).into_iter().map(|standing| Precondition::new("model", standing)));
+    if step.is_by_the_drive() {
+        all.push(Precondition::new("way", way(drive, step)));
+    }
+    if matches!(step, Step::AtaSecureErase | Step::AtaSanitize) {
+        all.push(Precondition::new("security", security(surroundings.security, step)));
+    }
+    all
+}
+
+/// The refusal that the first of them is, if one stands against the step.
+///
+/// # Errors
+/// That one.
+pub fn require(path: &Path, found: &[Precondition], step: Step) -> Result<(), Fault> {
+    let Some(against) = found.iter().find(|found| found.stands_against(step)) else { return Ok(()) };
+    let reason = match &against.standing {
+        Standing::Refuses { why, remedy } => format!("{why}; {remedy}"),
+        Standing::Unknown { why, help } => format!("{why}, and this can not be ended once it runs; {help}"),
+        Standing::Holds(_) | Standing::Warns(_) => return Ok(()),
+    };
+    Err(Fault::Refused(format!("{} stays as it is: {reason}", path.display())))
+}
+
+fn refuses(why: impl Into<String>, remedy: &str) -> Standing {
+    Standing::Refuses { why: why.into(), remedy: remedy.to_owned() }
+}
+
+fn unknown<T>(what: &str, fact: &Fact<T>, help: &str) -> Standing {
+    let why = fact.why().map_or_else(String::new, |why| format!(": {why}"));
+    let own = match fact {
+        Fact::Unknown { help: Some(help), .. } => help.clone(),
+        _ => help.to_owned(),
+    };
+    Standing::Unknown { why: format!("{what} is not known{why}"), help: own }
+}
+
+fn power(supply: PowerSupply) -> Standing {
+    match supply {
+        PowerSupply::Mains => Standing::Holds("the machine runs on mains".to_owned()),
+        PowerSupply::Battery(percent) if percent > CHARGE_MIN => {
+            Standing::Holds(format!("the machine runs on a battery that holds {percent} %"))
+        }
+        PowerSupply::Battery(percent) => refuses(
+            format!("the machine runs on a battery that holds {percent} %"),
+            "plug it in, or charge it to more than 50 %",
+        ),
+        PowerSupply::BatteryOfUnknownCharge => {
+            refuses("the machine runs on a battery that does not say how full it is", "plug it in")
+        }
+        PowerSupply::Unlisted => Standing::Holds("the machine has no battery".to_owned()),
+    }
+}
+
+fn temperature(drive: &Drive) -> Standing {
+    let health = &drive.health;
+    if health.throttling.get() == Some(true) {
+        return refuses("the drive is slowing itself down against heat", "let it cool down, or give it air");
+    }
+    let Some(now) = health.temperature_c.get() else {
+        return unknown("its temperature", &health.temperature_c, "install smartmontools, or run it as root");
+    };
+    let rotates = drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0);
+    let own = health.temperature_warning_c.get();
+    let limit = own.unwrap_or(if rotates { DISK_C_MAX } else { FLASH_C_MAX });
+    let whose = if own.is_some() { "it warns from" } else { "such drives are made for up to" };
+    if now >= limit {
+        return refuses(
+            format!("it has {now:.0} °C, and {whose} {limit:.0} °C"),
+            "let it cool down, or give it air",
+        );
+    }
+    Standing::Holds(format!("it has {now:.0} °C, and {whose} {limit:.0} °C"))
+}
+
+fn health(drive: &Drive) -> Vec<Standing> {
+    const SAVE: &str = "copy what matters from it first, and think of another drive";
+    let health = &drive.health;
+    let mut all = Vec::new();
+    if health.read_only.get() == Some(true) {
+        all.push(refuses("it takes no more writes (read-only)", SAVE));
+    }
+    match health.failing.get() {
+        Some(true) => {
+            let words = health.warnings.value().map(|all| all.join(", ")).filter(|all| !all.is_empty());
+            all.push(refuses(words.unwrap_or_else(|| "it says that it is failing".to_owned()), SAVE));
+        }
+        Some(false) => {}
+        None => all.push(unknown("its health", &health.failing, "install smartmontools, or run it as root")),
+    }
+    if let Some(pending @ 1..) = health.pending_sectors.get() {
+        all.push(refuses(
+            format!("{pending} of its sectors wait to be read or given up"),
+            "copy what matters from it first; a full overwrite by its owner's own decision has them given up",
+        ));
+    }
+    if let (Some(spare), Some(threshold)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
+        && spare <= threshold
+    {
+        all.push(refuses(
+            format!("{spare:.0} % of its spare is left, and {threshold:.0} % is its limit"),
+            SAVE,
+        ));
+    }
+    if all.is_empty() {
+        all.push(Standing::Holds("it reports good health".to_owned()));
+    }
+    all
+}
+
+fn model(drive: &Drive, step: Step) -> Vec<Standing> {
+    let Some(model) = drive.identity.model.value() else {
+        return vec![unknown("its model", &drive.identity.model, "see likenew facts")];
+    };
+    let firmware = drive.identity.firmware.value().map(String::as_str);
+    let known = known_against(step, model, firmware);
+    if known.is_empty() {
+        return vec![Standing::Holds(format!("nothing is known against that for {model}"))];
+    }
+    let standing = |known: &super::deny::Known| match known.level {
+        Level::Deny => {
+            refuses(format!("{} ({})", known.why, known.source), "take another way to bring it back")
+        }
+        Level::Warn => Standing::Warns(format!("{} ({})", known.why, known.source)),
+    };
+    known.iter().map(standing).collect()
+}
+
+/// How commands get to it: bridges of USB swallow some, and answer others themselves.
+fn way(drive: &Drive, step: Step) -> Standing {
+    let wants = match step {
+        Step::NvmeFormat | Step::NvmeSanitize => DriveKind::Nvme,
+        _ => DriveKind::Sata,
+    };
+    match drive.kind {
+        kind if kind == wants => Standing::Holds("commands get to it without a bridge".to_owned()),
+        DriveKind::Usb => refuses(
+            "it is behind USB, where bridges take such commands in part and have cost owners their drives",
+            "connect it to SATA or to a slot for M.2",
+        ),
+        _ => refuses("it is no drive that takes such commands", "discard it, or overwrite it instead"),
+    }
+}
+
+fn security(security: Option<AtaSecurity>, step: Step) -> Standing {
+    let Some(security) = security else {
+        return Standing::Unknown {
+            why: "whether it is locked is not known".to_owned(),
+            help: "run it as root, with the drive on SATA".to_owned(),
+        };
+    };
+    if security.locked {
+        return refuses(
+            "it is locked by a password",
+            "unlock it with the password that was set (hdparm --security-unlock)",
+        );
+    }
+    if security.frozen {
+        return refuses(
+            "the machine's firmware has frozen it",
+            "suspend the machine and wake it, which thaws most drives",
+        );
+    }
+    if security.enabled && step == Step::AtaSecureErase {
+        return refuses(
+            "a password is set on it already",
+            "take it away with that password first (hdparm --security-disable)",
+        );
+    }
+    Standing::Holds("it is neither locked nor frozen".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_core::facts::{Health, Identity};
+
+    fn sound(kind: DriveKind, model: &str) -> Drive {
+        Drive {
+            name: "sdx".into(),
+            kind,
+            identity: Identity { model: Fact::known(model.to_owned(), "test"), ..Identity::default() },
+            health: Health {
+                failing: Fact::known(false, "test"),
+                temperature_c: Fact::known(40.0, "test"),
+                ..Health::default()
+            },
+            ..Drive::default()
+        }
+    }
+
+    const MAINS: Surroundings = Surroundings { power: PowerSupply::Mains, security: None };
+
+    fn refusal(drive: &Drive, surroundings: Surroundings, step: Step) -> Option<String> {
+        let found = for_drive(drive, surroundings, step);
+        require(Path::new("/dev/sdx"), &found, step).err().map(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn a_sound_drive_is_refused_nothing_that_it_takes() {
+        let nvme = sound(DriveKind::Nvme, "GOOD DRIVE");
+        for step in [Step::Fstrim, Step::Discard, Step::Overwrite, Step::NvmeFormat] {
+            assert_eq!(refusal(&nvme, MAINS, step), None, "{step:?}");
+        }
+        let sata = sound(DriveKind::Sata, "GOOD DRIVE");
+        let open = AtaSecurity { supported: true, ..AtaSecurity::default() };
+        let open = Surroundings { security: Some(open), ..MAINS };
+        assert_eq!(refusal(&sata, open, Step::AtaSecureErase), None);
+    }
+
+    #[test]
+    fn everything_that_stands_against_it_says_what_to_do() {
+        type Change = fn(&mut Drive);
+        let cases: [(Change, Step, &str); 11] = [
+            (|drive| drive.health.failing = Fact::known(true, "t"), Step::Discard, "failing"),
+            (|drive| drive.health.read_only = Fact::known(true, "t"), Step::Fstrim, "read-only"),
+            (|drive| drive.health.pending_sectors = Fact::known(3, "t"), Step::Refresh, "3 of its sectors"),
+            (
+                |drive| {
+                    drive.health.spare_percent = Fact::known(5.0, "t");
+                    drive.health.spare_threshold_percent = Fact::known(10.0, "t");
+                },
+                Step::Overwrite,
+                "5 % of its spare",
+            ),
+            (|drive| drive.health.temperature_c = Fact::known(71.0, "t"), Step::Discard, "71 °C"),
+            (
+                |drive| {
+                    drive.health.temperature_c = Fact::known(61.0, "t");
+                    drive.identity.rotation_rpm = Fact::known(7200, "t");
+                },
+                Step::Overwrite,
+                "60 °C",
+            ),
+            (|drive| drive.health.throttling = Fact::known(true, "t"), Step::Discard, "slowing itself"),
+            (|drive| drive.kind = DriveKind::Usb, Step::NvmeFormat, "behind USB"),
+            (|drive| drive.kind = DriveKind::Sata, Step::NvmeFormat, "no drive that takes"),
+            (
+                |drive| drive.identity.model = Fact::known("INTEL SSDPEKKF256G8L".into(), "t"),
+                Step::NvmeFormat,
+                "2677",
+            ),
+            (|drive| drive.health.failing = Fact::Unasked, Step::NvmeFormat, "can not be ended"),
+        ];
+        for (change, step, word) in cases {
+            let mut drive = sound(DriveKind::Nvme, "GOOD DRIVE");
+            change(&mut drive);
+            let text = refusal(&drive, MAINS, step).unwrap();
+            assert!(text.contains(word) && text.contains("stays as it is") && text.contains("; "), "{text}");
+        }
+        let nvme = sound(DriveKind::Nvme, "GOOD DRIVE");
+        for (power, refused) in [
+            (PowerSupply::Battery(50), true),
+            (PowerSupply::Battery(51), false),
+            (PowerSupply::BatteryOfUnknownCharge, true),
+            (PowerSupply::Unlisted, false),
+        ] {
+            let text = refusal(&nvme, Surroundings { power, ..MAINS }, Step::Discard);
+            assert_eq!(text.is_some_and(|text| text.contains("plug it in")), refused, "{power:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_stands_against_erases_by_the_drive_alone() {
+        let silent = Drive { kind: DriveKind::Nvme, ..Drive::default() };
+        for step in [Step::Fstrim, Step::Discard, Step::Overwrite, Step::Refresh] {
+            assert_eq!(refusal(&silent, MAINS, step), None, "{step:?}");
+        }
+        let text = refusal(&silent, MAINS, Step::NvmeFormat).unwrap();
+        assert!(text.contains("temperature is not known"), "{text}");
+    }
+
+    #[test]
+    fn a_locked_or_frozen_drive_is_refused() {
+        let sata = sound(DriveKind::Sata, "GOOD DRIVE");
+        let with = |change: fn(&mut AtaSecurity)| {
+            let mut security = AtaSecurity { supported: true, ..AtaSecurity::default() };
+            change(&mut security);
+            refusal(&sata, Surroundings { security: Some(security), ..MAINS }, Step::AtaSecureErase).unwrap()
+        };
+        assert!(with(|security| security.locked = true).contains("unlock it"));
+        assert!(with(|security| security.frozen = true).contains("suspend"));
+        assert!(with(|security| security.enabled = true).contains("security-disable"));
+        assert!(refusal(&sata, MAINS, Step::AtaSecureErase).unwrap().contains("as root"));
+    }
+}

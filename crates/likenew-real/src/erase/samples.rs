@@ -1,0 +1,116 @@
+//! Blocks read here and there, to see what became of a drive's contents.
+
+use likenew_core::fault::Fault;
+use likenew_core::io::Slot;
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::{Errno, pread};
+use sha2::{Digest as _, Sha256};
+
+use crate::buffers::Buffers;
+use crate::consent::Consent;
+use crate::fault::failed;
+
+/// Bytes of one sample: the largest block of drives that are in use.
+const BYTES: u64 = 4096;
+
+/// What stood at evenly spaced places, without what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Samples(Vec<Sample>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sample {
+    Zeros,
+    Ones,
+    Data([u8; 32]),
+    Unreadable,
+}
+
+/// What became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Became {
+    /// Blocks that held data, and hold the same.
+    pub same: u64,
+    /// Blocks that held data, and hold nothing but zeros or ones now.
+    pub blank: u64,
+    /// Blocks that held data, and hold other data now.
+    pub other: u64,
+    /// Blocks that can not be read now.
+    pub unreadable: u64,
+    /// Blocks that held nothing before, so that they show nothing.
+    pub empty: u64,
+}
+
+impl Samples {
+    /// Reads so many blocks, evenly spaced, past the page cache.
+    ///
+    /// # Errors
+    /// The device can not be looked at. A block that can not be read is no error.
+    pub fn read(consent: &Consent, count: u64) -> Result<Self, Fault> {
+        let device = consent.descriptor();
+        let bytes = seek(device, SeekFrom::End(0)).map_err(failed("ask for the size of a device"))?;
+        let blocks = bytes / BYTES;
+        let mut buffers = Buffers::map(1, BYTES as u32)?;
+        let count = count.min(blocks);
+        let samples = (0..count).map(|index| {
+            // The first and the last block are among them.
+            let block = if count > 1 { index * (blocks - 1) / (count - 1) } else { 0 };
+            let buffer = &mut buffers.of(Slot(0))[..BYTES as usize];
+            let read = loop {
+                match pread(device, &mut *buffer, block * BYTES) {
+                    Err(Errno::INTR) => {}
+                    read => break read,
+                }
+            };
+            match read {
+                Ok(moved) if moved == buffer.len() => sample(buffer),
+                _ => Sample::Unreadable,
+            }
+        });
+        Ok(Self(samples.collect()))
+    }
+
+    /// What became of these, by those of the same places that were read later.
+    ///
+    /// # Panics
+    /// When the others are not of the same places.
+    pub fn became(&self, later: &Self) -> Became {
+        assert_eq!(self.0.len(), later.0.len(), "samples of the same places");
+        let mut became = Became::default();
+        for (before, after) in self.0.iter().zip(&later.0) {
+            let counted = match (before, after) {
+                (_, Sample::Unreadable) => &mut became.unreadable,
+                (Sample::Data(before), Sample::Data(after)) if before == after => &mut became.same,
+                (Sample::Data(_), Sample::Data(_)) => &mut became.other,
+                (Sample::Data(_), Sample::Zeros | Sample::Ones) => &mut became.blank,
+                (Sample::Zeros | Sample::Ones | Sample::Unreadable, _) => &mut became.empty,
+            };
+            *counted += 1;
+        }
+        became
+    }
+}
+
+fn sample(bytes: &[u8]) -> Sample {
+    if bytes.iter().all(|byte| *byte == 0) {
+        Sample::Zeros
+    } else if bytes.iter().all(|byte| *byte == 0xFF) {
+        Sample::Ones
+    } else {
+        Sample::Data(Sha256::digest(bytes).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_change_is_told_from_every_other() {
+        let data = |byte: u8| sample(&[byte, 1]);
+        let (zeros, ones) = (sample(&[0, 0]), sample(&[0xFF; 4]));
+        let before = Samples(vec![data(1), data(2), data(3), data(4), data(5), zeros, ones]);
+        let after = Samples(vec![data(1), data(9), zeros, ones, Sample::Unreadable, data(1), ones]);
+        let became = before.became(&after);
+        assert_eq!(became, Became { same: 1, other: 1, blank: 2, unreadable: 1, empty: 2 });
+    }
+}
