@@ -262,7 +262,7 @@ impl Recondition {
             None if scene.is_simulated() => NOTICEABLE_SIMULATED,
             None => NOTICEABLE,
         };
-        let helped = Helped::of(&shown_by, noticeable);
+        let helped = Helped::of(&shown_by, noticeable, !wanted.is_empty());
         let shown_by = shown_by.into_iter().copied().collect();
         Taken { name, done, changes, shown_by, helped, caveat }
     }

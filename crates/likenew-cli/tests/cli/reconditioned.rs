@@ -145,3 +145,42 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     let written: u64 = passes.iter().map(|row| row["bytes"].as_u64().unwrap()).sum();
     assert!(books["accounting"]["host_bytes_written"].as_u64().unwrap() >= written, "{books}");
 }
+
+/// A loop device over an image, detached whatever happens.
+struct Attached(String);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
+    let sandbox = Sandbox::new();
+    let image = sandbox.work().join("image");
+    let bytes = noise(16 << 20);
+    fs::write(&image, &bytes).unwrap();
+    fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(640 << 20).unwrap();
+    let attached = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+    let Some(device) = attached.ok().filter(|output| output.status.success()) else {
+        return eprintln!("no loop device, so this test shows nothing");
+    };
+    let device = Attached(String::from_utf8(device.stdout).unwrap().trim().to_owned());
+    let discard = ["recondition", &device.0, "--rung", "discard", "--bytes", "128MiB", "--rest", "1s"];
+    sandbox.run(&discard).code(3).says("--consent");
+    sandbox.run(&[&discard[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
+    assert!(fs::read(&image).unwrap()[..bytes.len()] == bytes);
+    let consented = [&discard[..], &["--consent", image.to_str().unwrap(), "--json", "-"]].concat();
+    let ran = sandbox.run(&consented);
+    let document = ran.json();
+    assert!(first_claim(&document).starts_with("Giving up everything on it"), "{document:#}");
+    drop(device);
+    assert!(fs::read(&image).unwrap()[..bytes.len()].iter().all(|byte| *byte == 0), "it was given up");
+    let lines = fs::read_to_string(sandbox.audit()).unwrap();
+    let entries: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(entries.len(), 2, "a line before and a line after: {lines}");
+    assert_eq!((&entries[0]["asked"], entries[0].get("outcome")), (&"discard".into(), None));
+    assert_eq!(entries[1]["outcome"]["complete"], true);
+    assert_eq!(entries[1]["agreed"]["id"], image.to_str().unwrap());
+}

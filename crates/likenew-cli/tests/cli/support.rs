@@ -31,10 +31,16 @@ impl Sandbox {
         runs
     }
 
+    /// What was written down of powerful steps.
+    pub(crate) fn audit(&self) -> PathBuf {
+        self.folder.path().join("state/likenew/audit.jsonl")
+    }
+
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_likenew"));
         command.args(arguments).current_dir(self.work()).stdin(Stdio::null());
         command.env("XDG_DATA_HOME", self.folder.path().join("data")).env("NO_COLOR", "1");
+        command.env("XDG_STATE_HOME", self.folder.path().join("state"));
         command
     }
 

@@ -83,12 +83,13 @@ pub(super) enum Helped {
 const SURE: f64 = 0.95;
 
 impl Helped {
-    /// By what should show it. Something has to be faster by more than `noticeable`.
-    pub(super) fn of(changes: &[&Change], noticeable: f64) -> Self {
+    /// By what should show it: something has to be faster by more than `noticeable`. Where nobody knows what should show it, one figure of many is
+    /// faster by chance, so that nothing may be slower at all.
+    pub(super) fn of(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
         let faster = |change: &&Change| change.ratio().chance_above(noticeable);
         let is_faster = changes.iter().any(|change| faster(change) >= SURE);
-        let is_slower =
-            changes.iter().any(|change| change.ratio().chance_above(1.0 / noticeable) <= 1.0 - SURE);
+        let slower = if is_known { 1.0 / noticeable } else { 1.0 };
+        let is_slower = changes.iter().any(|change| change.ratio().chance_above(slower) <= 1.0 - SURE);
         if is_faster && !is_slower {
             Self::Yes
         } else if !is_faster && changes.iter().all(|change| faster(change) <= 0.5) {
@@ -144,12 +145,15 @@ mod tests {
     fn a_rung_helped_if_something_is_faster_and_nothing_slower() {
         let (faster, same, slower) =
             (change(30.0, 75.0, 0.05), change(30.0, 30.2, 0.05), change(30.0, 20.0, 0.05));
-        assert_eq!(Helped::of(&[&faster, &same], 1.1), Helped::Yes);
-        assert_eq!(Helped::of(&[&same], 1.1), Helped::No);
-        assert_eq!(Helped::of(&[&faster, &slower], 1.1), Helped::Undecided);
-        assert_eq!(Helped::of(&[&slower], 1.1), Helped::No);
+        assert_eq!(Helped::of(&[&faster, &same], 1.1, true), Helped::Yes);
+        assert_eq!(Helped::of(&[&same], 1.1, true), Helped::No);
+        assert_eq!(Helped::of(&[&faster, &slower], 1.1, true), Helped::Undecided);
+        assert_eq!(Helped::of(&[&slower], 1.1, true), Helped::No);
+        let little = change(30.0, 28.0, 0.02);
+        assert_eq!(Helped::of(&[&faster, &little], 1.6, true), Helped::Yes);
+        assert_eq!(Helped::of(&[&faster, &little], 1.6, false), Helped::Undecided);
         let wide = change(30.0, 40.0, 0.3);
-        assert_eq!(Helped::of(&[&wide], 1.1), Helped::Undecided, "{:?}", wide.ratio());
+        assert_eq!(Helped::of(&[&wide], 1.1, true), Helped::Undecided, "{:?}", wide.ratio());
         assert_eq!((faster.is_back(), same.is_back()), (Some(true), Some(false)));
     }
 

@@ -45,9 +45,12 @@ pub(super) fn taken(taken: &Taken<'_>) -> Verdict {
     );
     let times = format!("{:.2} times as fast ({:.2} to {:.2})", ratio.value, ratio.low, ratio.high);
     let doing = capital(card.doing);
-    let is_back = taken.shown_by.iter().all(|change| change.is_back() != Some(false));
+    let back: Vec<bool> = taken.shown_by.iter().filter_map(Change::is_back).collect();
     let mut verdict = match taken.helped {
-        Helped::Yes if is_back => {
+        Helped::Yes if back.is_empty() => {
+            Verdict::new(format!("{doing} helped: {from_to}, {times}."), Standing::Holds)
+        }
+        Helped::Yes if back.iter().all(|is_back| *is_back) => {
             Verdict::new(format!("{doing} brought it back: {from_to}, {times}."), Standing::Holds)
         }
         Helped::Yes => {
