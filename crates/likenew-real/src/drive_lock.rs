@@ -92,9 +92,9 @@ fn add_keys(device: &BlockDevice, keys: &mut Keys) {
 /// Where the files are.
 fn directory() -> Result<PathBuf, Fault> {
     let shared = PathBuf::from("/run/lock/likenew");
-    let made = fs::create_dir(&shared);
+    let made = fs::create_dir_all(&shared);
     let is_ours = || rustix::fs::access(&shared, rustix::fs::Access::WRITE_OK).is_ok();
-    if made.is_ok() || (shared.is_dir() && is_ours()) {
+    if made.is_ok() && is_ours() {
         return Ok(shared);
     }
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());

@@ -16,15 +16,25 @@ pub struct StableId {
 
 impl StableId {
     /// Of a block device: its serial number; of one that is made of something else, that; of one that has nothing of the kind,
-    /// its name and exact size. A partition adds its number to its disk's, as udev does.
+    /// its name and exact size. A namespace of an NVMe drive other than the first adds its number, as they all have the drive's serial
+    /// number; a partition adds its number to its disk's, as udev does.
     pub(crate) fn of_device(device: &BlockDevice, bytes: u64) -> Self {
         let disk = device.disk();
-        let of_disk = Self::of_disk(&disk);
+        let namespace = disk.attribute("nsid").filter(|number| number != "1");
+        let of_disk = Self::of_disk(&disk).map(|id| match namespace {
+            Some(number) => Self { text: format!("{}-ns{number}", id.text), ..id },
+            None => id,
+        });
         match (of_disk, device.attribute("partition")) {
             (Some(id), Some(number)) => Self { text: format!("{}-part{number}", id.text), ..id },
             (Some(id), None) => id,
             (None, _) => Self { kind: "name and size", text: format!("{} {bytes}", device.name()) },
         }
+    }
+
+    /// Of the drive that a device is a part of, whatever part that is.
+    pub(crate) fn of_drive(device: &BlockDevice) -> Option<Self> {
+        Self::of_disk(&device.disk())
     }
 
     /// Of an existing file: its name.
@@ -85,6 +95,8 @@ mod tests {
         let page = b"\x00\x80\x00\x08  S3RIAL";
         for (files, kind, text) in [
             (&[("device/serial", &b"NVME1 \n"[..])][..], "serial number", "NVME1"),
+            (&[("device/serial", b"NVME1"), ("nsid", b"1\n")], "serial number", "NVME1"),
+            (&[("device/serial", b"NVME1"), ("nsid", b"2\n")], "serial number", "NVME1-ns2"),
             (&[("serial", b"virtio-7")], "serial number", "virtio-7"),
             (&[("device/vpd_pg80", page)], "serial number", "S3RIAL"),
             (&[("device/vpd_pg80", b"\x00"), ("device/wwid", b"naa.5000")], "world-wide name", "naa.5000"),
@@ -107,5 +119,6 @@ mod tests {
         let (_root, disk) = disk(&[("device/serial", b"NVME1"), ("sdx2/partition", b"2\n")]);
         let [partition] = &disk.partitions()[..] else { panic!("one partition") };
         assert_eq!(StableId::of_device(partition, 4096).text, "NVME1-part2");
+        assert_eq!(StableId::of_drive(partition).unwrap().text, "NVME1");
     }
 }

@@ -94,9 +94,11 @@ fn plan(command: &Recondition, aim: &Aim) -> Result<Option<Plan>, Failure> {
     Ok(Some(Plan { schema: 1, procedure: "recondition".into(), target, seed, options: options(&asked) }))
 }
 
-/// A check that writes within so much space: a whole part of it, so that files of that length fill it.
+/// A check that writes within so much space: a whole part of it where that is enough to see anything, so that files of that length fill it.
 fn within(check: &mut CheckOptions, space: u64) {
-    let parts = space.div_ceil(check.area(u64::MAX).max(STEP)).max(1);
-    let area = space / parts;
-    check.bytes = Some((area - area % STEP) * CheckOptions::PARTS);
+    let most = check.area(u64::MAX).max(STEP).min(space);
+    let whole = |bytes: u64| bytes - bytes % STEP;
+    let even = whole(space / space.div_ceil(most.max(1)).max(1));
+    let area = if even >= CheckOptions::AREA_LEAST { even } else { whole(most) };
+    check.bytes = Some(area * CheckOptions::PARTS);
 }

@@ -153,6 +153,12 @@ fn system(kernel: &Kernel, folder: &Path) -> Vec<u8> {
     let status = Command::new("strip").args(["-o", stripped.to_str().unwrap(), likenew]).status();
     assert!(status.unwrap().success(), "strip {likenew}");
     system.program("/bin/likenew", &stripped);
+    // This very program, for what no command does.
+    let steps = folder.join("steps");
+    let own = std::env::current_exe().unwrap();
+    let status = Command::new("strip").args(["-o", steps.to_str().unwrap(), own.to_str().unwrap()]).status();
+    assert!(status.unwrap().success(), "strip {}", own.display());
+    system.program("/bin/steps", &steps);
     system.finish()
 }
 

@@ -453,7 +453,7 @@ fn a_real_nvme_driver_is_measured_by_io_uring_with_consent_alone() {
     let refused = guest.text("unasked.errors");
     assert_eq!(guest.text("unasked.status").trim(), "3");
     assert!(
-        refused.contains("nothing was changed") && refused.contains("--consent \"LN-NVME-TWO\""),
+        refused.contains("nothing was changed") && refused.contains("--consent \"LN-NVME-TWO-ns2\""),
         "{refused}"
     );
     let sweep = guest.document("sweep", 0);

@@ -14,6 +14,7 @@ mod filesystem;
 mod fio;
 mod guest;
 mod guest_facts;
+mod guest_steps;
 mod modelled;
 mod real;
 mod reconditioned;

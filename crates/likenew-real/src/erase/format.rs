@@ -233,8 +233,11 @@ impl FormatPlan {
 mod tests {
     use super::*;
 
+    /// To Identify Controller, for active namespaces, to Identify Namespace.
+    type Answers = (Vec<u8>, Vec<u8>, Vec<u8>);
+
     /// A controller that can format, and a namespace of 1 GiB.
-    fn answers() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    fn answers() -> Answers {
         let (mut controller, mut active, mut identify) = (vec![0; 4096], vec![0; 4096], vec![0; 4096]);
         (controller[256], controller[524]) = (0b10, 0b100);
         active[0] = 1;
@@ -244,7 +247,7 @@ mod tests {
         (controller, active, identify)
     }
 
-    fn plan(answers: &(Vec<u8>, Vec<u8>, Vec<u8>), erase: Erase) -> Result<FormatPlan, String> {
+    fn plan(answers: &Answers, erase: Erase) -> Result<FormatPlan, String> {
         FormatPlan::from(&answers.0, &answers.1, &answers.2, 1, erase)
     }
 
@@ -275,17 +278,13 @@ mod tests {
 
     #[test]
     fn what_stands_against_it_is_said() {
-        let refused = |change: fn(&mut (Vec<u8>, Vec<u8>, Vec<u8>)), erase| {
+        let refused = |change: fn(&mut Answers), erase| {
             let mut answers = answers();
             change(&mut answers);
             plan(&answers, erase).unwrap_err()
         };
         for (change, erase, word) in [
-            (
-                (|a| a.0[256] = 0) as fn(&mut (Vec<u8>, Vec<u8>, Vec<u8>)),
-                Erase::UserData,
-                "can not be formatted",
-            ),
+            ((|a| a.0[256] = 0) as fn(&mut Answers), Erase::UserData, "can not be formatted"),
             (|a| a.0[524] = 0, Erase::Key, "can not erase by its key"),
             (|a| (a.0[524], a.1[4]) = (1, 7), Erase::UserData, "others (number 7)"),
             (|a| (a.0[524], a.1[4]) = (2, 7), Erase::UserData, "others (number 7)"),

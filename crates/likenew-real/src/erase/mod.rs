@@ -1,7 +1,7 @@
 //! The powerful things that are done to a drive as a whole, each with a consent or with words alone.
 //!
 //! * [`discard`]: tells a whole device or partition that it holds nothing of use;
-//! * [`format`]: has an NVMe drive erase a namespace;
+//! * [`mod@format`]: has an NVMe drive erase a namespace;
 //! * [`instructions`]: what to type for what is never done here: ATA secure erase and the sanitize commands.
 //!
 //! What each needs beforehand is in [`precondition`]; what is known against a model or firmware in [`deny`].

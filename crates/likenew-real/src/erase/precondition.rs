@@ -203,6 +203,8 @@ fn health(drive: &Drive) -> Vec<Standing> {
         ));
     }
     if let (Some(spare), Some(threshold)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
+        // A drive that keeps no count of it says zero of both.
+        && threshold > 0.0
         && spare <= threshold
     {
         all.push(refuses(

@@ -85,7 +85,7 @@ fn serial(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<Serial> {
     let origin = "the drive's serial number, hashed with /etc/machine-id";
     let ata = identify.clone().and_then("it gives none", |identify| ata_text(&identify, 10..20));
     let plain = ata.value().cloned().or_else(|| {
-        let id = StableId::of_device(&subject.device, 0);
+        let id = StableId::of_drive(&subject.device)?;
         (id.kind == "serial number").then_some(id.text)
     });
     let Some(plain) = plain else { return Fact::unknown("it has none that this user may read", origin) };

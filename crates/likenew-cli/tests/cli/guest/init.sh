@@ -103,9 +103,54 @@ su -s /bin/sh nobody -c 'likenew facts /mnt/locked --json - --no-archive' >/out/
 echo $? >/out/nobody-locked.status
 
 keep unasked sweep "/dev/$second" --op write --span 4MiB --passes 1 --json -
-keep sweep sweep "/dev/$second" --consent LN-NVME-TWO --op read,write --pattern sequential,random --block 4k,64k --depth 1,8 \
+keep sweep sweep "/dev/$second" --consent LN-NVME-TWO-ns2 --op read,write --pattern sequential,random --block 4k,64k --depth 1,8 \
     --span 8MiB --time 100ms --bytes 4MiB --passes 1 --json -
 keep after facts "/dev/$second" --json -
+
+# step NAME WHAT DEVICE ID DESTROY: one of the powerful steps, by the library that likenew is made of.
+step() {
+    LIKENEW_STEP="$2" LIKENEW_DEVICE="$3" LIKENEW_ID="$4" LIKENEW_DESTROY="$5" steps --exact guest_steps::a_step --nocapture \
+        >"/out/step-$1" 2>"/out/step-$1.errors" || fail "step $1"
+}
+
+# In use, by everything that a kernel can build on a drive.
+step mounted discard "/dev/$first" LN-NVME-TWO ext
+step mounted-other discard "/dev/$second" LN-NVME-TWO gpt
+step partition-mounted discard "/dev/$fast" LN-SATA-FAST dos,ext
+step mounted-partition discard "/dev/${fast}1" LN-SATA-FAST-part1 ext
+step volume-group discard "/dev/$volume" LN-VOLUME LVM2_member
+step encrypted discard /dev/mapper/vg-data LVM-LikenewVolumeGroupLikenewLogicalVolume crypto_LUKS
+step mapping-mounted discard /dev/mapper/locked CRYPT-PLAIN-locked ext
+step controller discard "/dev/${first%n1}" LN-NVME-TWO
+step format-mounted format "/dev/$first" LN-NVME-TWO ext
+step format-sata format "/dev/$virtual" LN-VIRTIO-BLK
+step lock lock /mnt/locked
+step sick preconditions "/dev/$worn"
+step well preconditions "/dev/$second"
+step usb preconditions "/dev/$bridge"
+step unused unused "/dev/$spinning" LN-SATA-SPINNING
+step ata instructions "/dev/$fast"
+
+umount /mnt/loop || fail "/mnt/loop can not be unmounted"
+losetup -d "$loop"
+for point in locked plain; do
+    umount "/mnt/$point" || fail "/mnt/$point can not be unmounted"
+done
+dmsetup remove locked
+dmsetup remove vg-data
+for name in second fast volume virtual; do
+    eval "device=\$$name"
+    dd if=/bin/likenew of="/dev/$device" bs=1M count=12 2>/dev/null
+done
+sync
+step discard-nvme discard "/dev/$second" LN-NVME-TWO-ns2
+step discard-sata discard "/dev/$fast" LN-SATA-FAST dos,ext
+step discard-scsi discard "/dev/$volume" LN-VOLUME ext
+step discard-virtio discard "/dev/$virtual" LN-VIRTIO-BLK
+dd if=/bin/likenew of="/dev/$second" bs=1M count=12 2>/dev/null
+sync
+step format format "/dev/$second" LN-NVME-TWO-ns2
+step format-key format-key "/dev/$second" LN-NVME-TWO-ns2
 
 dmesg >/out/dmesg
 tar -c -C /out . >/dev/vport0p1 2>/dev/null || tar -c -C /out . >"$(ls /dev/vport*p1 | head -n 1)"

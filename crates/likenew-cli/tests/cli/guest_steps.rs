@@ -1,0 +1,172 @@
+//! What is done to whole drives, done to those of the guest under a real kernel and its drivers: what destroys is refused while
+//! anything is built on a drive, and does what it says where nothing is.
+
+use std::path::Path;
+
+use likenew_core::fault::Fault;
+use likenew_real::consent::{Agreement, Consent, Loss, UnusedSpace};
+use likenew_real::drive_lock::DriveLock;
+use likenew_real::erase::deny::Step;
+use likenew_real::erase::discard::discard;
+use likenew_real::erase::format::{Erase, FormatPlan};
+use likenew_real::erase::precondition::{preconditions, require};
+use likenew_real::erase::samples::{Became, Samples};
+use serde_json::{Value, json};
+
+use crate::guest::hardware::BYTES;
+use crate::guest::{Guest, guest};
+
+/// Blocks that are looked at before and after.
+const SAMPLES: u64 = 128;
+/// What a line of an answer begins with, among what the harness of tests prints.
+const ANSWER: &str = "answer: ";
+
+/// Runs in the guest, which starts this program there: one step, as the environment says. Elsewhere it does nothing.
+#[test]
+fn a_step() {
+    let Ok(step) = std::env::var("LIKENEW_STEP") else { return };
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let device = variable("LIKENEW_DEVICE");
+    let destroy = variable("LIKENEW_DESTROY");
+    let destroy = destroy.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let agreement = Agreement { id: variable("LIKENEW_ID"), destroy };
+    let answer = match take(&step, Path::new(&device), &agreement) {
+        Ok(answer) => answer,
+        Err(Fault::Refused(text)) => json!({ "refused": text }),
+        Err(fault) => json!({ "fault": fault.to_string() }),
+    };
+    println!("\n{ANSWER}{answer}");
+}
+
+fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, Fault> {
+    Ok(match step {
+        "discard" => {
+            let consent = Consent::to_overwrite(device, agreement)?;
+            let before = Samples::read(&consent, SAMPLES)?;
+            let came = discard(&consent, |_, _| true)?;
+            let became = before.became(&Samples::read(&consent, SAMPLES)?);
+            json!({
+                "asked": came.bytes_asked, "done": came.bytes_done, "counted": came.bytes_counted,
+                "refusals": came.refused.len(), "became": counts(became),
+            })
+        }
+        "format" | "format-key" => {
+            let erase = if step == "format" { Erase::UserData } else { Erase::Key };
+            let consent = Consent::to_overwrite(device, agreement)?;
+            let plan = FormatPlan::of(&consent, erase)?;
+            let before = Samples::read(&consent, SAMPLES)?;
+            let formatted = plan.carry_out(&consent)?;
+            let became = before.became(&Samples::read(&consent, SAMPLES)?);
+            json!({
+                "plan": plan.in_words(), "as_before": formatted.is_as_before, "became": counts(became),
+            })
+        }
+        "lock" => {
+            let lock = DriveLock::take(device, "the guest")?;
+            let again = DriveLock::take(device, "the guest again").err().map(|fault| fault.to_string());
+            json!({ "drives": lock.drives(), "again": again })
+        }
+        "preconditions" => {
+            let (name, found) = preconditions(device, Step::NvmeFormat)?.remove(0);
+            let format = require(device, &found, Step::NvmeFormat).err().map(|fault| fault.to_string());
+            let discard = preconditions(device, Step::Discard)?.remove(0).1;
+            let discard = require(device, &discard, Step::Discard).err().map(|fault| fault.to_string());
+            json!({ "name": name, "format": format, "discard": discard })
+        }
+        "unused" => {
+            let space = UnusedSpace::at(device)?;
+            json!({ "table": space.table, "bytes": space.bytes(), "id": space.id.text })
+        }
+        "instructions" => {
+            let found = preconditions(device, Step::AtaSecureErase)?.remove(0).1;
+            json!({ "security": format!("{:?}", found.iter().find(|found| found.name == "security")) })
+        }
+        other => panic!("no step {other}; {:?}", Loss::at(device)),
+    })
+}
+
+fn counts(became: Became) -> Value {
+    let Became { same, blank, other, unreadable, empty } = became;
+    json!({ "same": same, "blank": blank, "other": other, "unreadable": unreadable, "empty": empty })
+}
+
+#[track_caller]
+fn answer(guest: &Guest, name: &str) -> Value {
+    let text = guest.text(&format!("step-{name}"));
+    let line = text.lines().find_map(|line| line.strip_prefix(ANSWER));
+    serde_json::from_str(line.unwrap_or_else(|| panic!("no answer to {name} in: {text}"))).unwrap()
+}
+
+#[track_caller]
+fn refused(guest: &Guest, name: &str, words: &[&str]) {
+    let answer = answer(guest, name);
+    let text = answer["refused"].as_str().unwrap_or_else(|| panic!("{name} was not refused: {answer}"));
+    for word in words {
+        assert!(text.contains(word), "{name}: \"{word}\" is missing in: {text}");
+    }
+}
+
+#[test]
+fn a_drive_that_carries_anything_is_refused() {
+    let Some(guest) = guest() else { return };
+    refused(guest, "mounted", &["is mounted at /mnt/discards", "unmount it"]);
+    refused(guest, "mounted-other", &["is not its serial number", "LN-NVME-TWO-ns2"]);
+    refused(guest, "partition-mounted", &["1 is mounted at /mnt/plain", "unmount it"]);
+    refused(guest, "mounted-partition", &["1 is mounted at /mnt/plain", "unmount it"]);
+    refused(guest, "volume-group", &["carries dm-", "take that down"]);
+    refused(guest, "encrypted", &["carries dm-", "take that down"]);
+    refused(guest, "mapping-mounted", &["is mounted at /mnt/locked", "unmount it"]);
+    refused(guest, "controller", &["a character device", "give a block device"]);
+    refused(guest, "format-mounted", &["is mounted at /mnt/discards"]);
+    refused(guest, "format-sata", &["no namespace of an NVMe drive", "discard it instead"]);
+}
+
+#[test]
+fn a_folder_is_locked_by_the_drive_below_all_its_layers() {
+    let Some(guest) = guest() else { return };
+    let lock = answer(guest, "lock");
+    assert_eq!(lock["drives"], json!([guest.disk("volume")]));
+    assert!(lock["again"].as_str().unwrap().contains("another run of likenew"), "{lock}");
+}
+
+#[test]
+fn a_drives_own_words_decide_what_may_be_done_to_it() {
+    let Some(guest) = guest() else { return };
+    let sick = answer(guest, "sick");
+    for step in ["format", "discard"] {
+        assert!(
+            sick[step].as_str().unwrap().contains("its reliability is degraded; copy what matters"),
+            "{sick}"
+        );
+    }
+    let well = answer(guest, "well");
+    assert_eq!((&well["format"], &well["discard"]), (&Value::Null, &Value::Null), "{well}");
+    let usb = answer(guest, "usb");
+    assert!(usb["format"].is_string() && usb["discard"].is_null(), "{usb}");
+    assert_eq!(answer(guest, "unused")["table"], "dos");
+    assert!(answer(guest, "ata")["security"].as_str().unwrap().contains("Holds"), "{}", answer(guest, "ata"));
+}
+
+#[test]
+fn a_discard_reaches_every_kind_of_drive() {
+    let Some(guest) = guest() else { return };
+    for name in ["nvme", "sata", "scsi", "virtio"] {
+        let came = answer(guest, &format!("discard-{name}"));
+        assert_eq!((&came["asked"], &came["done"]), (&json!(BYTES), &json!(BYTES)), "{name}: {came}");
+        assert_eq!((&came["counted"], &came["refusals"]), (&json!(BYTES), &json!(0)), "{name}: {came}");
+        // 12 of 64 MiB held data, and QEMU frees them in its image, which reads as zeros.
+        let became = &came["became"];
+        assert!(became["blank"].as_u64().unwrap() >= SAMPLES / 8, "{name}: {came}");
+        assert_eq!((&became["same"], &became["unreadable"]), (&json!(0), &json!(0)), "{name}: {came}");
+    }
+}
+
+#[test]
+fn a_namespace_is_formatted_as_it_was() {
+    let Some(guest) = guest() else { return };
+    let format = answer(guest, "format");
+    assert_eq!(format["as_before"], true, "{format}");
+    assert!(format["plan"].as_str().unwrap().contains("namespace 2, erase of user data"), "{format}");
+    assert!(format["became"]["blank"].as_u64().unwrap() >= SAMPLES / 8, "{format}");
+    refused(guest, "format-key", &["can not erase by its key", "take the erase of user data"]);
+}
