@@ -260,7 +260,7 @@ fn free_space(lab: Lab) -> anyhow::Result<String> {
     Ok(format!(
         "The cure that keeps every file: `likenew recondition --rung overwrite` straight after the use, passes over the free space alone until another \
          one would change less than 1 %. Beside it the same on a new drive that holds the same old files:\n\n{}\nIt ends at {:.1} % of what the \
-         new drive reaches in the same way, and at {:.1} % of that one's first pass, which finds blocks that were never written: no TRIM brings those back.\n\n",
+         new drive reaches in the same way, and at {:.1} % of that one's first pass, which finds erased blocks: only TRIM or an erase brings those back.\n\n",
         table(&["pass over the free space", "after the use, MB/s", "new, MB/s"], &rows),
         last(&after_use) / last(&of_new) * 100.0,
         last(&after_use) / first_day * 100.0

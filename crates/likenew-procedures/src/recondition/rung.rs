@@ -3,9 +3,12 @@
 use std::ops::Range;
 
 use likenew_core::cure::Cure;
+use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
-use likenew_core::look::Look;
+use likenew_core::look::{Look, Seen};
 use likenew_core::procedure::{Evidence, Past, Step};
+use likenew_core::units::Nanos;
+use likenew_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use super::discard::Discard;
@@ -140,11 +143,11 @@ pub(super) struct Scene<'a> {
 
 impl Scene<'_> {
     pub(super) fn is_folder(&self) -> bool {
-        self.evidence.identity.kind == likenew_core::drive::Kind::Folder
+        self.evidence.identity.kind == Kind::Folder
     }
 
     pub(super) fn is_simulated(&self) -> bool {
-        self.evidence.identity.kind == likenew_core::drive::Kind::Simulated
+        self.evidence.identity.kind == Kind::Simulated
     }
 
     /// What no file of the owner lies on, in whole MiB; of a folder that is all that our own files take.
@@ -181,12 +184,11 @@ impl Scene<'_> {
 pub(super) fn rest(scene: &Scene<'_>, done: &Evidence, rung: RungName) -> Option<Step> {
     let name = rung.step("rest");
     let rested = done.segments.iter().any(|segment| segment.workload.name == name);
-    let rest = likenew_core::workload::Workload::rest(scene.options.rest);
-    (!rested && scene.options.rest > likenew_core::units::Nanos::ZERO)
-        .then(|| Step::Run(likenew_core::workload::Workload { name, ..rest }))
+    let rest = Workload::rest(scene.options.rest);
+    (!rested && scene.options.rest > Nanos::ZERO).then_some(Step::Run(Workload { name, ..rest }))
 }
 
 /// What became of a cure, if it was done.
 pub(super) fn was_cured(done: &Evidence) -> bool {
-    done.sights.iter().any(|sight| matches!(sight.seen, likenew_core::look::Seen::Cured(_)))
+    done.sights.iter().any(|sight| matches!(sight.seen, Seen::Cured(_)))
 }
