@@ -294,6 +294,17 @@ mod tests {
         Some((folder, path))
     }
 
+    /// A file of which one chunk was written again when it was cut off, and the journal of that.
+    fn cut_off(folder: &Path, path: &Path) -> PathBuf {
+        let mut ground = FileGround::take(path).unwrap();
+        let note = serde_json::to_string(&Note { path: path.to_owned(), times: ground.times() }).unwrap();
+        let (identity, ranges) = (ground.identity().to_owned(), ground.ranges().to_vec());
+        let task = Task { identity, note, ranges, ..Task::default() };
+        let place = folder.join(JOURNAL);
+        Refresh::begin(&mut ground, create_paper(&place).unwrap(), &task).unwrap().step().unwrap();
+        place
+    }
+
     #[test]
     fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
         let Some((folder, path)) = folder() else { return };
@@ -327,15 +338,7 @@ mod tests {
     fn what_was_cut_off_goes_on_before_anything_else() {
         let Some((folder, path)) = folder() else { return };
         assert_eq!(go_on(folder.path()).unwrap(), None);
-        let mut ground = FileGround::take(&path).unwrap();
-        let note = serde_json::to_string(&Note { path: path.clone(), times: ground.times() }).unwrap();
-        let (identity, ranges) = (ground.identity().to_owned(), ground.ranges().to_vec());
-        let task = Task { identity, note, ranges, ..Task::default() };
-        let place = folder.path().join(JOURNAL);
-        let mut refresh = Refresh::begin(&mut ground, create_paper(&place).unwrap(), &task).unwrap();
-        refresh.step().unwrap();
-        drop(refresh);
-        drop(ground);
+        let place = cut_off(folder.path(), &path);
         assert_eq!(go_on(folder.path()).unwrap(), Some(path.clone()));
         assert!(fs::read(&path).unwrap() == bytes(9 << 20));
         assert_eq!(
@@ -352,15 +355,7 @@ mod tests {
     #[test]
     fn a_file_that_became_another_is_not_touched() {
         let Some((folder, path)) = folder() else { return };
-        let mut ground = FileGround::take(&path).unwrap();
-        let note = serde_json::to_string(&Note { path: path.clone(), times: ground.times() }).unwrap();
-        let (identity, ranges) = (ground.identity().to_owned(), ground.ranges().to_vec());
-        let task = Task { identity, note, ranges, ..Task::default() };
-        let place = folder.path().join(JOURNAL);
-        let mut refresh = Refresh::begin(&mut ground, create_paper(&place).unwrap(), &task).unwrap();
-        refresh.step().unwrap();
-        drop(refresh);
-        drop(ground);
+        let place = cut_off(folder.path(), &path);
         let other = folder.path().join("other");
         fs::write(&other, vec![9; 9 << 20]).unwrap();
         fs::rename(&other, &path).unwrap();

@@ -119,7 +119,11 @@ mod tests {
     fn nothing_is_touched_after_a_read_that_failed() {
         let text =
             std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml"));
-        let text = format!("{}\n[faults]\nunreadable = \"2MiB..3MiB\"\n", text.unwrap());
+        let said =
+            |name: &str, value: &str| format!("{name} = {{ value = {value}, source = \"invented\" }}\n");
+        let faults =
+            said("unreadable", "\"2MiB..3MiB\"") + &said("retry_ns", "1000000") + &said("retries_max", "2");
+        let text = format!("{}\n[faults]\n{faults}\n", text.unwrap());
         let spec = Spec::parse("sim:tiny.toml?fill=1").unwrap();
         let mut drive = spec.open(|_| Ok(text.clone().into_bytes())).unwrap();
         let told =

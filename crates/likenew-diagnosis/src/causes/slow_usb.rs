@@ -6,6 +6,8 @@ use super::times;
 
 /// Between what USB 2 carries, 53 MB/s, and what USB 3 does, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
 const USB3: u64 = 200_000_000;
+/// Reads below this share of what they should be are held back by something.
+const SLOW: f64 = 0.7;
 /// A link that could carry so many times as much is worth a cable.
 const BETTER: f64 = 1.2;
 
@@ -45,11 +47,12 @@ impl Cause for SlowUsb {
             let (now, possible) = (link.ceiling_bytes_per_s.get()?, link.possible_bytes_per_s.get()?);
             Some(possible as f64 >= BETTER * now as f64)
         });
-        // A stick of USB 2 is what it is.
+        // A stick of USB 2 that is as fast as it should be is what it is; a faster drive in an enclosure of USB 2 is not.
+        let is_slow = case.is_below(Figure::ReadInOrder).is_some_and(|share| share.value < SLOW);
         scales.fact(
             link.and_then(|link| link.ceiling_bytes_per_s.get())
                 .map(|ceiling| ceiling < USB3)
-                .filter(|_| possible != Some(false)),
+                .filter(|_| possible != Some(false) || is_slow),
             (5.0, -1.0),
             |is| {
                 if is { "it runs as USB 2".into() } else { "it runs as USB 3 or faster".into() }
