@@ -121,11 +121,18 @@ pub(crate) fn go_on(folder: &Path) -> Result<Option<PathBuf>, Fault> {
     let note: Note = serde_json::from_str(journal.note())
         .map_err(|error| refused(format!("its note is none of ours: {error}")))?;
     let identity = journal.identity().to_owned();
-    let (mut ground, _) = FileGround::take(&note.path)?.with_times(&note.times)?;
+    let (mut ground, is_untouched) = FileGround::take(&note.path)?.with_times(&note.times)?;
     if ground.identity() != identity {
         return Err(refused(format!("{} is another file now", note.path.display())));
     }
     let found = Found::look(&mut ground, paper, &identity).map_err(|error| refused(error.to_string()))?;
+    // A cut may come between a write of ours and the times, but then what differs may be somebody's, too: only the owner can tell.
+    if !is_untouched && found.differences().next().is_some() {
+        return Err(refused(format!(
+            "{} was written to since, and parts of it differ from what was saved: compare it with a backup, then remove the journal",
+            note.path.display()
+        )));
+    }
     let aside = folder.join(ASIDE);
     let mut set_aside = create_paper(&aside).map_err(|error| refused(error.to_string()))?;
     let mut refresh = found.go_on(&mut set_aside).map_err(|error| refused(error.to_string()))?;

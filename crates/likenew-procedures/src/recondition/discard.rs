@@ -13,7 +13,6 @@ const CARD: RungCard = RungCard {
     does: "give up everything",
     doing: "giving up everything on it",
     destroys: "everything",
-    brings_back: "everything that comes from what the drive holds, in seconds, where it takes TRIM",
     helps: &["no_trim", "nearly_full", "old_data"],
 };
 

@@ -13,7 +13,6 @@ const CARD: RungCard = RungCard {
     does: "have the drive format itself",
     doing: "the drive's own format",
     destroys: "everything",
-    brings_back: "everything that comes from what the drive holds, also where TRIM does not",
     helps: &["no_trim", "nearly_full", "old_data"],
 };
 

@@ -28,7 +28,6 @@ const FREE: RungCard = RungCard {
     does: "write over what is free",
     doing: "writing over what is free",
     destroys: "what was deleted",
-    brings_back: "writes of a drive that takes no TRIM, as far as free space makes up its spare",
     helps: &["no_trim"],
 };
 
@@ -36,7 +35,6 @@ const ALL: RungCard = RungCard {
     does: "write over everything",
     doing: "writing over everything on it",
     destroys: "everything",
-    brings_back: "writes in order of a drive that takes no TRIM",
     helps: &["no_trim", "old_data"],
 };
 

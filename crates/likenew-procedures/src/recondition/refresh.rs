@@ -23,7 +23,6 @@ const CARD: RungCard = RungCard {
     does: "write slow old data again",
     doing: "writing old data again",
     destroys: "nothing",
-    brings_back: "reads of data that has lain in flash for long",
     helps: &["old_data"],
 };
 

@@ -102,8 +102,6 @@ pub struct RungCard {
     pub doing: &'static str,
     /// What is lost by it, as the end of a sentence.
     pub destroys: &'static str,
-    /// What it can bring back.
-    pub brings_back: &'static str,
     /// Causes that it helps against, by their names in JSON.
     pub helps: &'static [&'static str],
 }

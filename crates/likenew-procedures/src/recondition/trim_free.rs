@@ -13,7 +13,6 @@ const CARD: RungCard = RungCard {
     does: "tell the drive what is free",
     doing: "telling the drive what is free",
     destroys: "what was deleted",
-    brings_back: "writes of a drive that keeps moving what was deleted long ago",
     helps: &["no_trim", "nearly_full"],
 };
 
