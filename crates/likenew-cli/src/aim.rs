@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Drive;
 use likenew_core::procedure::{Layout, Procedure};
-use likenew_real::consent::{Agreement, Loss};
+use likenew_core::units::amount;
+use likenew_real::consent::{Agreement, Loss, UnusedSpace};
 use likenew_real::facts::Glance;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
@@ -12,10 +13,11 @@ use likenew_sim::model::Model;
 use likenew_sim::{Named, Spec, State};
 
 use crate::arguments::{Carry, EngineName};
-use crate::erasing::Erasing;
+use crate::cures::Cures;
 use crate::exit::Failure;
-use crate::prompt;
-use crate::refreshing::Refreshing;
+use crate::rewriting::Rewriting;
+use crate::whole::{Right, Whole};
+use crate::{prompt, refreshing};
 
 /// What was meant by TARGET.
 pub(crate) enum Aim {
@@ -27,11 +29,29 @@ pub(crate) enum Aim {
     Real(PathBuf, Place),
     /// A file or block device that may be overwritten, as somebody has agreed.
     Overwritten(PathBuf, Place, Agreement),
+    /// A folder or block device of which nothing is lost, and to whose drive something may be done, as somebody has agreed. The journal of that
+    /// lies in this place, if one was named.
+    Kept(PathBuf, Place, Agreement, Option<PathBuf>),
 }
 
 impl Aim {
     /// Tells targets apart and looks at them without changing anything.
     pub(crate) fn take(target: &str, how: &Carry) -> Result<Self, Failure> {
+        Self::told_apart(target, how, Self::agreed)
+    }
+
+    /// The same for a step of which nothing is lost, but which is done to a drive as a whole.
+    pub(crate) fn take_to_keep(target: &str, how: &Carry, journal: Option<&Path>) -> Result<Self, Failure> {
+        Self::told_apart(target, how, |path, place, agreement| {
+            Self::agreed_to_keep(path, place, agreement, journal.map(Path::to_owned))
+        })
+    }
+
+    fn told_apart(
+        target: &str,
+        how: &Carry,
+        agreed: impl FnOnce(PathBuf, Place, Agreement) -> Result<Self, Failure>,
+    ) -> Result<Self, Failure> {
         if how.consent.is_some() && (target == "nop:" || target.starts_with("sim:")) {
             return Err(Failure::Usage(format!(
                 "--consent is for overwriting a block device or an existing file, and {target} is neither: leave it out"
@@ -50,7 +70,7 @@ impl Aim {
             .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
         let place = examine(&path, how.reserve)?;
         match &how.consent {
-            Some(id) => Self::agreed(path, place, Agreement { id: id.clone(), destroy: how.destroy.clone() }),
+            Some(id) => agreed(path, place, Agreement { id: id.clone(), destroy: how.destroy.clone() }),
             None => Ok(Self::Real(path, place)),
         }
     }
@@ -67,6 +87,76 @@ impl Aim {
         let loss = Loss::at(&path)?;
         loss.check(&agreement)?;
         Ok(Self::Overwritten(path, place, agreement))
+    }
+
+    /// A folder or device of which nothing is lost.
+    fn agreed_to_keep(
+        path: PathBuf,
+        place: Place,
+        agreement: Agreement,
+        journal: Option<PathBuf>,
+    ) -> Result<Self, Failure> {
+        match place {
+            Place::Folder { .. } => {
+                let UnusedSpace { path, id, .. } = UnusedSpace::under(&path)?;
+                agreement.names(&path, &id)?;
+            }
+            Place::Device { .. } => agreement.names(&path, &Loss::at(&path)?.id)?,
+            Place::File { .. } => {
+                return Err(Failure::Usage(format!(
+                    "{} is a file; give the folder that it lies in, or a block device",
+                    path.display()
+                )));
+            }
+        }
+        Ok(Self::Kept(path, place, agreement, journal))
+    }
+
+    /// What a step needs that is done to a drive as a whole and loses nothing: lets it be typed where nothing was typed so far and somebody is there.
+    ///
+    /// # Errors
+    /// A refusal that says what to type.
+    pub(crate) fn ask_to_keep(&mut self, how: &Carry, journal: Option<&Path>) -> Result<(), Failure> {
+        let Self::Real(path, place) = self else { return Ok(()) };
+        let (what, id) = match place {
+            Place::Folder { .. } => {
+                let space = UnusedSpace::under(path)?;
+                let (bytes, disk) = (amount(space.bytes()), space.path.display());
+                let model = space.model.as_deref().unwrap_or("model unknown");
+                (
+                    format!(
+                        "This discards {bytes} of {disk} ({model}) that no partition covers. No partition is touched; what may have been kept outside of them is lost."
+                    ),
+                    space.id,
+                )
+            }
+            Place::Device { .. } => {
+                let loss = Loss::at(path)?;
+                let model = loss.model.as_deref().unwrap_or("model unknown");
+                (
+                    format!(
+                        "This writes to {} ({model}) what lies there already, where it is slow to read. Nothing of it is lost.",
+                        path.display()
+                    ),
+                    loss.id,
+                )
+            }
+            Place::File { .. } => return self.refuse_writing(),
+        };
+        let typed = if how.yes || !prompt::somebody_is_there() {
+            None
+        } else {
+            prompt::typed(&format!("{what}\nTo have it done, type its {}:", id.kind))
+        };
+        let Some(typed) = typed else {
+            return Err(Failure::Refused(format!(
+                "{what} Nothing was changed; to have it done, add --consent \"{}\" (its {})",
+                id.text, id.kind
+            )));
+        };
+        let agreement = Agreement { id: typed, destroy: Vec::new() };
+        *self = Self::agreed_to_keep(path.clone(), place.clone(), agreement, journal.map(Path::to_owned))?;
+        Ok(())
     }
 
     /// Where nothing was typed so far and somebody is there: says what would be lost and lets consent be typed.
@@ -100,19 +190,22 @@ impl Aim {
     /// Where it is, of a real drive.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Self::Real(path, _) | Self::Overwritten(path, ..) => Some(path),
+            Self::Real(path, _) | Self::Overwritten(path, ..) | Self::Kept(path, ..) => Some(path),
             Self::Simulated(_) | Self::Nop => None,
         }
     }
 
     /// Whether it is measured with own files.
     pub(crate) fn is_folder(&self) -> bool {
-        matches!(self, Self::Real(_, Place::Folder { .. }))
+        matches!(self, Self::Real(_, Place::Folder { .. }) | Self::Kept(_, Place::Folder { .. }, ..))
     }
 
     /// Whether a procedure may write to it.
     pub(crate) fn is_writable(&self) -> bool {
-        !matches!(self, Self::Real(_, Place::File { .. } | Place::Device { .. }))
+        match self {
+            Self::Real(..) | Self::Kept(..) => self.is_folder(),
+            Self::Simulated(_) | Self::Nop | Self::Overwritten(..) => true,
+        }
     }
 
     /// Whether what is read of it was never written, so that reads may be answered by nothing.
@@ -122,7 +215,7 @@ impl Aim {
                 spec.state == State::New && spec.fill.is_none() && !matches!(spec.drive, Named::Snapshot(_))
             }
             Self::Nop | Self::Overwritten(..) => false,
-            Self::Real(..) => self.is_folder(),
+            Self::Real(..) | Self::Kept(..) => self.is_folder(),
         }
     }
 
@@ -139,7 +232,7 @@ impl Aim {
                 spec.model(read_file).map_err(|error| Failure::Usage(error.to_string()))?.capacity_bytes
             }
             Self::Nop => likenew_real::nop::Nop::new().geometry().capacity,
-            Self::Real(_, place) | Self::Overwritten(_, place, _) => match place {
+            Self::Real(_, place) | Self::Overwritten(_, place, _) | Self::Kept(_, place, ..) => match place {
                 Place::Folder { space, .. } => space.usable_bytes,
                 Place::File { bytes } | Place::Device { bytes, .. } => *bytes,
             },
@@ -166,7 +259,8 @@ impl Aim {
 
     /// Removes what a killed run has left in a folder: asks where there is somebody to ask.
     pub(crate) fn clear_leftover(&mut self, how: &Carry) -> Result<(), Failure> {
-        let Self::Real(path, Place::Folder { leftover, .. }) = self else { return Ok(()) };
+        let (Self::Real(path, place) | Self::Kept(path, place, ..)) = self else { return Ok(()) };
+        let Place::Folder { leftover, .. } = place else { return Ok(()) };
         let Some(leftover) = leftover.take() else { return Ok(()) };
         let what = describe(&leftover);
         if !how.yes && prompt::somebody_is_there() && !prompt::confirm(&format!("{what} Remove it?")) {
@@ -182,10 +276,25 @@ impl Aim {
                 removed.foreign.join(", ")
             )));
         }
-        let path = path.clone();
-        let place = examine(&path, how.reserve)?;
-        *self = Self::Real(path, place);
+        *place = examine(path, how.reserve)?;
         Ok(())
+    }
+
+    /// Goes on with what a run was writing again here when it was cut off, and says what that was; nothing where there is nothing of the kind.
+    ///
+    /// # Errors
+    /// Why it can not go on, and what to do.
+    pub(crate) fn go_on(&self) -> Result<Option<String>, Failure> {
+        Ok(match self {
+            Self::Real(folder, Place::Folder { .. }) | Self::Kept(folder, Place::Folder { .. }, ..) => {
+                refreshing::go_on(folder)?.map(|file| file.display().to_string())
+            }
+            Self::Kept(path, _, agreement, journal) => {
+                let rewriting = Rewriting::new(path, agreement.clone(), journal.clone())?;
+                rewriting.go_on(path)?.map(|bytes| format!("{} of {}", amount(bytes), path.display()))
+            }
+            _ => None,
+        })
     }
 
     /// Opens it for what a procedure does: one that only looks has nothing made ready for it.
@@ -201,22 +310,40 @@ impl Aim {
         match self {
             Self::Simulated(spec) => open_simulated(spec),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),
-            Self::Real(path, place) => {
-                let layout = matches!(place, Place::Folder { .. }).then_some(layout);
+            Self::Real(path, Place::Folder { .. }) => open_folder(path, layout, how, None),
+            Self::Real(path, _) => {
                 let options =
-                    Options { engine: engine(how.engine), layout, consent: None, reserve: how.reserve };
-                let drive = likenew_real::open::open(path, options)?;
-                Ok(match layout {
-                    Some(_) => Box::new(Refreshing { drive, folder: path.clone() }),
-                    None => drive,
-                })
+                    Options { engine: engine(how.engine), layout: None, consent: None, reserve: how.reserve };
+                Ok(likenew_real::open::open(path, options)?)
             }
             Self::Overwritten(path, _, agreement) => {
                 anstream::eprintln!("{}", Loss::at(path)?);
-                Ok(Box::new(Erasing::open(path.clone(), agreement.clone(), engine(how.engine))?))
+                let right = Right::Lose(agreement.clone());
+                Ok(Box::new(Whole::open(path.clone(), right, engine(how.engine))?))
+            }
+            Self::Kept(path, Place::Folder { .. }, agreement, _) => {
+                open_folder(path, layout, how, Some(agreement.clone()))
+            }
+            Self::Kept(path, _, agreement, journal) => {
+                let rewriting = Rewriting::new(path, agreement.clone(), journal.clone())?;
+                anstream::eprintln!("{}", rewriting.announced(path));
+                Ok(Box::new(Whole::open(path.clone(), Right::Rewrite(rewriting), engine(how.engine))?))
             }
         }
     }
+}
+
+/// Opens a folder, and what may be done to its drive.
+fn open_folder(
+    path: &Path,
+    layout: Layout,
+    how: &Carry,
+    agreement: Option<Agreement>,
+) -> Result<Box<dyn Drive>, Failure> {
+    let options =
+        Options { engine: engine(how.engine), layout: Some(layout), consent: None, reserve: how.reserve };
+    let drive = likenew_real::open::open(path, options)?;
+    Ok(Box::new(Cures { drive, folder: path.to_owned(), agreement }))
 }
 
 /// What to type to overwrite it.
@@ -253,7 +380,7 @@ fn describe(leftover: &Leftover) -> String {
     format!(
         "A run that was killed has left {} files ({}) in {}.",
         leftover.files,
-        likenew_core::units::amount(leftover.bytes),
+        amount(leftover.bytes),
         leftover.path.display()
     )
 }

@@ -213,8 +213,8 @@ pub(crate) struct Carry {
     /// Keep every single I/O in the run folder, as samples.parquet
     #[arg(long)]
     pub(crate) samples: bool,
-    /// Consent to overwrite a block device or an existing file, and lose what is on it: its serial number, or what stands for
-    /// that. A refusal says what
+    /// Consent to overwrite a block device or an existing file, and lose what is on it, or to a step that is done to a drive as a whole: its
+    /// serial number, or what stands for that. A refusal says what
     #[arg(long, value_name = "ID")]
     pub(crate) consent: Option<String>,
     /// File systems, partition tables and the like that may be destroyed with it, by name

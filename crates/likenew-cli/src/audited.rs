@@ -4,43 +4,76 @@ use std::path::Path;
 
 use likenew_archive::{Agreed, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
 use likenew_real::clock::wall_date;
-use likenew_real::consent::Loss;
+use likenew_real::consent::{Loss, UnusedSpace};
 use likenew_real::drive_lock::DriveLock;
+use likenew_real::open::Place;
+use likenew_report::document::Document;
 
 use crate::aim::Aim;
+use crate::arguments::Output;
 use crate::exit::{Exit, Failure};
+use crate::measure::Show;
+use crate::output;
 
-/// A step that was announced, and the lock on what it is done to; nothing of a simulated drive.
-pub(crate) struct Audited {
-    step: Option<(AuditLog, AuditStep)>,
-    _lock: Option<DriveLock>,
+/// Does something to drives: locks them, writes down what is about to be done, `action` as data and `asked` in words, does it, shows the
+/// report, and writes down how it ended. Of a simulated drive nothing is written down.
+///
+/// # Errors
+/// Another run has one of the drives, or the log can not be written; or those of what is done.
+pub(crate) fn audited(
+    aim: &Aim,
+    action: &str,
+    asked: &str,
+    shown: &Output,
+    act: impl FnOnce(&mut Show<'_>) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let begun = aim.path().map(|path| begin(aim, path, action, asked)).transpose()?;
+    let mut done = Done::default();
+    let ended = act(&mut |document| {
+        done = Done::of(&document);
+        output::put(vec![document], shown)
+    });
+    if let Some(Begun { mut log, step, lock: _lock }) = begun {
+        let exit = ended.as_ref().map_or_else(Failure::exit, |exit| *exit);
+        let outcome = AuditOutcome {
+            complete: matches!(exit, Exit::Fine | Exit::Problem),
+            said: format!("exit code {}", exit as i32),
+            bytes_asked: done.bytes_asked,
+            bytes_done: done.bytes,
+        };
+        log.end(step, wall_date(), outcome).map_err(anyhow::Error::new)?;
+    }
+    ended
 }
 
-impl Audited {
-    /// Locks the drives and writes down what is about to be done: `action` as data, `asked` in words.
-    ///
-    /// # Errors
-    /// Another run has one of the drives, or the log can not be written.
-    pub(crate) fn begin(aim: &Aim, action: &str, asked: &str) -> Result<Self, Failure> {
-        let Some(path) = aim.path() else { return Ok(Self { step: None, _lock: None }) };
-        let lock = DriveLock::take(path, &format!("{action} {}", path.display()))?;
-        let place = AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
-        let mut log = AuditLog::open(place).map_err(anyhow::Error::new)?;
-        let step = log.begin(entry(aim, path, action, asked)?).map_err(anyhow::Error::new)?;
-        Ok(Self { step: Some((log, step)), _lock: Some(lock) })
-    }
+/// A step that was announced, and the lock on what it is done to.
+struct Begun {
+    log: AuditLog,
+    step: AuditStep,
+    lock: DriveLock,
+}
 
-    /// Writes down how it ended.
-    ///
-    /// # Errors
-    /// The log can not be written.
-    pub(crate) fn end(self, exit: Exit) -> Result<(), Failure> {
-        let Some((mut log, step)) = self.step else { return Ok(()) };
-        let complete = matches!(exit, Exit::Fine | Exit::Problem);
-        let said = format!("exit code {}", exit as i32);
-        let outcome = AuditOutcome { complete, said, bytes_asked: 0, bytes_done: 0 };
-        log.end(step, wall_date(), outcome).map_err(anyhow::Error::new)?;
-        Ok(())
+fn begin(aim: &Aim, path: &Path, action: &str, asked: &str) -> Result<Begun, Failure> {
+    let lock = DriveLock::take(path, &format!("{action} {}", path.display()))?;
+    let place = AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
+    let mut log = AuditLog::open(place).map_err(anyhow::Error::new)?;
+    let step = log.begin(entry(aim, path, action, asked)?).map_err(anyhow::Error::new)?;
+    Ok(Begun { log, step, lock })
+}
+
+/// How much was done, of what was to be.
+#[derive(Clone, Copy, Default)]
+struct Done {
+    bytes_asked: u64,
+    bytes: u64,
+}
+
+impl Done {
+    /// Of all steps that a report tells of.
+    fn of(document: &Document) -> Self {
+        let rows = document.tables.get("steps");
+        let sum = |key| rows.into_iter().flatten().filter_map(|row| row.get(key)?.as_u64()).sum::<u64>();
+        Self { bytes_asked: sum("bytes") + sum("bytes_left_out"), bytes: sum("bytes") }
     }
 }
 
@@ -57,6 +90,21 @@ fn entry(aim: &Aim, path: &Path, action: &str, asked: &str) -> Result<AuditEntry
                 bytes,
             };
             (drive, Agreed { id: agreement.id.clone(), destroy: agreement.destroy.clone() })
+        }
+        Aim::Kept(path, place, agreement, _) => {
+            let (id, model, bytes) = match place {
+                Place::Folder { .. } => {
+                    let UnusedSpace { id, model, .. } = UnusedSpace::under(path)?;
+                    (id, model, 0)
+                }
+                Place::File { .. } | Place::Device { .. } => {
+                    let Loss { id, model, bytes, .. } = Loss::at(path)?;
+                    (id, model, bytes)
+                }
+            };
+            let (id, id_kind) = (id.text, id.kind.to_owned());
+            let drive = AuditedDrive { id, id_kind, model, firmware: None, path: path.clone(), bytes };
+            (drive, Agreed { id: agreement.id.clone(), destroy: Vec::new() })
         }
         _ => (AuditedDrive { path: path.to_owned(), ..AuditedDrive::default() }, Agreed::default()),
     };

@@ -5,9 +5,9 @@ mod arguments;
 mod aside;
 mod audited;
 mod commands;
+mod cures;
 mod diagram;
 mod doublings;
-mod erasing;
 mod exit;
 mod export;
 mod factsheet;
@@ -23,12 +23,14 @@ mod prompt;
 mod ranking;
 mod recordings;
 mod refreshing;
+mod rewriting;
 mod scanning;
 mod screen;
 mod twin;
 mod upgrade;
 mod usual;
 mod watched;
+mod whole;
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! A folder whose owner's old files can be written again: what opens a file joined with what rewrites it and loses nothing.
+//! Old files of a folder's owner are written again: what opens a file joined with what rewrites it and loses nothing.
 //!
 //! Each file is taken while nobody has it open, read once to see how fast it is, written again if it is slow, and read once more. The first few decide
 //! whether to go on: where writing again makes nothing faster, wearing the drive any further would be for nothing.
@@ -6,15 +6,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use likenew_core::access::Access;
-use likenew_core::counters::Counters;
-use likenew_core::cure::{Cure, Cured, LeftOut};
-use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
+use likenew_core::cure::{CureEnd, Cured, LeftOut};
 use likenew_core::fault::Fault;
 use likenew_core::ground::Ground as _;
-use likenew_core::look::{Look, Seen};
-use likenew_core::target::Geometry;
-use likenew_core::units::Nanos;
+use likenew_core::look::Seen;
 use likenew_real::clock::Monotonic;
 use likenew_real::file_ground::FileGround;
 use likenew_real::old_files::old_files;
@@ -32,59 +27,6 @@ const READ_BYTES: u64 = 4 << 20;
 /// After so many files it is asked whether any of them became faster, by so much.
 const TRIAL_FILES: usize = 4;
 const GAIN_LEAST: f64 = 1.15;
-
-/// A folder as a drive, which knows this cure besides.
-pub(crate) struct Refreshing {
-    pub(crate) drive: Box<dyn Drive>,
-    pub(crate) folder: PathBuf,
-}
-
-impl Drive for Refreshing {
-    fn identity(&self) -> Identity {
-        self.drive.identity()
-    }
-
-    fn geometry(&self) -> Geometry {
-        self.drive.geometry()
-    }
-
-    fn lanes_max(&self) -> u32 {
-        self.drive.lanes_max()
-    }
-
-    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
-        self.drive.lanes(need)
-    }
-
-    fn reach(&mut self, access: Access, cold: bool) -> Result<(), Fault> {
-        self.drive.reach(access, cold)
-    }
-
-    fn turn_to_old_files(&mut self, turn: bool) -> Result<(), Fault> {
-        self.drive.turn_to_old_files(turn)
-    }
-
-    fn counters(&mut self) -> Option<Counters> {
-        self.drive.counters()
-    }
-
-    fn go_on_at(&mut self, now: Nanos) {
-        self.drive.go_on_at(now);
-    }
-
-    fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
-        match look {
-            Look::Cure(Cure::RefreshFiles { slower_than_bytes_per_s }) => {
-                Ok(refresh_files(&self.folder, *slower_than_bytes_per_s))
-            }
-            look => self.drive.look(look),
-        }
-    }
-
-    fn accounting(&self) -> Option<Accounting> {
-        self.drive.accounting()
-    }
-}
 
 /// Who goes on after a cut has to know this.
 #[derive(Serialize, Deserialize)]
@@ -176,8 +118,13 @@ impl Sum {
     }
 }
 
-fn refresh_files(folder: &Path, slower_than: f64) -> Seen {
+/// Writes old files again that are read slower than so many bytes a second.
+pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> Seen {
     let clock = Monotonic::start();
+    // A run that goes on has left one in the middle.
+    if let Err(fault) = go_on(folder) {
+        return Seen::Unknown(fault.to_string());
+    }
     let files = match old_files(folder) {
         Ok(files) => files,
         Err(why) => return Seen::Unknown(why),
@@ -190,6 +137,7 @@ fn refresh_files(folder: &Path, slower_than: f64) -> Seen {
         let bytes = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
         if interrupt::asked() {
             sum.leave(bytes, "it was stopped before");
+            sum.cured.end = CureEnd::Stopped;
         } else if sum.is_in_vain() {
             sum.leave(bytes, "the first files became no faster by it");
         } else if let Err(why) = refresh_one(folder, &path, slower_than, &clock, &mut sum) {

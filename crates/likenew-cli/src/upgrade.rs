@@ -99,7 +99,7 @@ fn on_mix(
 fn as_is(aim: &Aim) -> Option<Spec> {
     match aim {
         Aim::Simulated(spec) => Some((**spec).clone()),
-        Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) => None,
+        Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) | Aim::Kept(..) => None,
     }
 }
 
@@ -132,7 +132,7 @@ fn held_bytes(aim: &Aim) -> Result<Option<u64>, Failure> {
         Aim::Real(_, Place::Folder { space, .. }) => {
             Some(space.total_bytes - space.free_bytes.min(space.total_bytes))
         }
-        Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) => None,
+        Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) | Aim::Kept(..) => None,
     })
 }
 

@@ -11,6 +11,8 @@ use crate::units::Nanos;
 pub enum Cure {
     /// The drive is told of everything that the file system on it has free.
     TrimFree,
+    /// The disk below is told of everything that none of its partitions covers.
+    DiscardUnused,
     /// What lies in these pieces is written again where it lies, and stays the same.
     Refresh {
         /// They do not overlap, and lie in order.
@@ -35,6 +37,7 @@ impl Cure {
     pub fn name(&self) -> &'static str {
         match self {
             Self::TrimFree => "telling the drive what is free",
+            Self::DiscardUnused => "telling the drive what no partition covers",
             Self::Refresh { .. } => "writing again what is there",
             Self::RefreshFiles { .. } => "writing old files again",
             Self::Discard => "giving up everything",
@@ -46,7 +49,11 @@ impl Cure {
     pub fn bytes_written(&self) -> u64 {
         match self {
             Self::Refresh { pieces } => pieces.iter().map(|piece| piece.bytes).sum(),
-            Self::TrimFree | Self::RefreshFiles { .. } | Self::Discard | Self::Format { .. } => 0,
+            Self::TrimFree
+            | Self::DiscardUnused
+            | Self::RefreshFiles { .. }
+            | Self::Discard
+            | Self::Format { .. } => 0,
         }
     }
 }
@@ -75,6 +82,46 @@ pub struct Cured {
     /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
+    /// What was read here and there afterwards, where all of it was to be given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_back: Option<Became>,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "CureEnd::is_complete")]
+    pub end: CureEnd,
+}
+
+/// How a cure ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CureEnd {
+    /// It came to its end, whatever it has left out.
+    #[default]
+    Complete,
+    /// Somebody asked to stop; it is taken up again when the run goes on.
+    Stopped,
+    /// The drive failed; nothing of the kind is tried again.
+    Failed,
+}
+
+impl CureEnd {
+    fn is_complete(&self) -> bool {
+        *self == Self::Complete
+    }
+}
+
+/// What became of blocks of 4 KiB all over a drive, the first and the last among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Became {
+    /// Blocks that held data, and hold the same.
+    pub same: u64,
+    /// Blocks that held data, and hold nothing but zeros or ones now.
+    pub blank: u64,
+    /// Blocks that held data, and hold other data now.
+    pub other: u64,
+    /// Blocks that can not be read now.
+    pub unreadable: u64,
+    /// Blocks that held nothing before, so that they show nothing.
+    pub empty: u64,
 }
 
 /// A part that was left as it was.

@@ -20,6 +20,7 @@ pub mod look;
 pub mod memory;
 pub mod mix;
 pub mod old_files;
+pub mod outlook;
 pub mod place;
 pub mod plan;
 pub mod powercut;

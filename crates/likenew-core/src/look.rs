@@ -9,6 +9,7 @@ use crate::cure::{Cure, Cured};
 use crate::drive::Accounting;
 use crate::facts::Facts;
 use crate::old_files::{OLD_SEARCH, OldFiles};
+use crate::outlook::Outlook;
 use crate::trim::{Claims, ReadBack, ReadBackSeen, Sent, TrimPath};
 use crate::units::Nanos;
 
@@ -38,6 +39,8 @@ pub enum Look {
         /// How long a file system that sends TRIM by itself is waited for.
         wait: Nanos,
     },
+    /// What could be done to bring it back, and what stands against that.
+    Outlook,
     /// Brings it back, as far as this does.
     Cure(Cure),
 }
@@ -52,6 +55,7 @@ impl Look {
             Self::TrimClaims => "asking the drive",
             Self::TrimReadBack(_) => "reading back what was given up",
             Self::Release { .. } => "giving up what was written",
+            Self::Outlook => "looking at what could be done",
             Self::Cure(cure) => cure.name(),
         }
     }
@@ -66,7 +70,12 @@ impl Look {
         match self {
             Self::TrimReadBack(read_back) => read_back.bytes_written(),
             Self::Cure(cure) => cure.bytes_written(),
-            Self::Facts | Self::OldFiles | Self::TrimPath | Self::TrimClaims | Self::Release { .. } => 0,
+            Self::Facts
+            | Self::OldFiles
+            | Self::TrimPath
+            | Self::TrimClaims
+            | Self::Release { .. }
+            | Self::Outlook => 0,
         }
     }
 
@@ -75,7 +84,7 @@ impl Look {
         match self {
             Self::TrimReadBack(read_back) => read_back.wait,
             Self::Release { wait, .. } => *wait,
-            Self::Facts => FACTS_WAIT,
+            Self::Facts | Self::Outlook => FACTS_WAIT,
             Self::OldFiles => OLD_SEARCH,
             Self::TrimPath | Self::TrimClaims | Self::Cure(_) => Nanos::ZERO,
         }
@@ -100,6 +109,8 @@ pub enum Seen {
     TrimReadBack(Box<ReadBackSeen>),
     /// Of [`Look::Release`].
     Released(Sent),
+    /// Of [`Look::Outlook`].
+    Outlook(Outlook),
     /// Of [`Look::Cure`].
     Cured(Cured),
 }

@@ -2,6 +2,7 @@
 
 mod comparison;
 mod discard;
+mod discard_unused;
 mod format;
 mod overwrite;
 mod recondition_options;
@@ -12,6 +13,7 @@ mod told;
 mod trim_free;
 
 use likenew_core::look::{Look, Seen};
+use likenew_core::outlook::{ByHand, Deed};
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::{Axis, Findings, Line, Series, Shape, Standing, Verdict};
 use likenew_diagnosis::{Diagnosis, Found, Kind, Overall};
@@ -70,9 +72,13 @@ impl Recondition {
             Seen::Facts(facts) => Some(&**facts),
             _ => None,
         });
+        let outlook = evidence.sights.iter().find_map(|sight| match &sight.seen {
+            Seen::Outlook(outlook) => Some(outlook),
+            _ => None,
+        });
         let fresh_bytes_per_s = last_check.and_then(|check| self.check.fresh_data(check));
         let fresh_small_ns = last_check.and_then(|check| self.check.fresh_small_ns(check));
-        Scene { options: &self.options, evidence, facts, fresh_bytes_per_s, fresh_small_ns }
+        Scene { options: &self.options, evidence, facts, outlook, fresh_bytes_per_s, fresh_small_ns }
     }
 
     /// The rung that comes next after a check, if any: the one that was asked for, or the first that can help against what was found.
@@ -80,14 +86,14 @@ impl Recondition {
         let is_tried =
             |name: RungName| stages.iter().any(|stage| matches!(stage, Stage::Rung(of, _) if *of == name));
         if let Some(asked) = self.options.rung {
-            let is_possible = asked.rung().obstacle(scene).is_none();
+            let is_possible = scene.obstacle(asked).is_none();
             return (is_possible && !is_tried(asked)).then_some(asked);
         }
         let is_rehearsed = check.segments.iter().any(likenew_core::segment::Segment::was_rehearsed);
         self.check.diagnosed(check, |_, diagnosis| {
             RungName::ALL.into_iter().find(|name| {
                 let rung = name.rung();
-                let can = !name.destroys() && rung.obstacle(scene).is_none() && rung.doubt(scene).is_none();
+                let can = !name.destroys() && scene.obstacle(*name).is_none() && rung.doubt(scene).is_none();
                 // Nobody knows before what will be found, so a rehearsal takes everything that may be taken.
                 can && !is_tried(*name)
                     && (is_rehearsed
@@ -130,8 +136,13 @@ impl Procedure for Recondition {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        // Runs of earlier versions have not asked.
+        if evidence.is_empty() {
+            return Ok(Step::Look(Look::Outlook));
+        }
         if self.options.dry_run {
-            return Ok(if evidence.sights.is_empty() { Step::Look(Look::Facts) } else { Step::Enough });
+            let is_looked_at = evidence.sights.iter().any(|sight| sight.look == Look::Facts);
+            return Ok(if is_looked_at { Step::Enough } else { Step::Look(Look::Facts) });
         }
         let stages = stages(evidence);
         let last_check = stages.iter().rev().find_map(|stage| match stage {
@@ -206,11 +217,17 @@ impl Procedure for Recondition {
         };
         if self.options.dry_run {
             findings.verdicts.insert(0, plan_said(&scene));
+            findings.verdicts.extend(scene.outlook.iter().flat_map(|outlook| &outlook.by_hand).map(by_hand));
         }
         let passes = rungs(&stages).flat_map(|(name, done)| told::pass_rows(name, done)).collect();
         told::put(
             &mut findings,
-            [("before_and_after", told::change_rows(&taken)), ("passes", passes), ("ladder", ladder)],
+            [
+                ("before_and_after", told::change_rows(&taken)),
+                ("steps", told::step_rows(&taken)),
+                ("passes", passes),
+                ("ladder", ladder),
+            ],
         );
         draw(&stages, &mut findings);
         findings
@@ -264,7 +281,9 @@ impl Recondition {
         };
         let helped = Helped::of(&shown_by, noticeable, !wanted.is_empty());
         let shown_by = shown_by.into_iter().copied().collect();
-        Taken { name, done, changes, shown_by, helped, caveat }
+        let warnings = scene.outlook.iter().flat_map(|outlook| outlook.warnings(name.deed()));
+        let warnings = warnings.map(|objection| objection.why.clone()).collect();
+        Taken { name, done, changes, shown_by, helped, warnings, caveat }
     }
 
     /// Why no rung was taken, where none was.
@@ -279,7 +298,7 @@ impl Recondition {
             return None;
         }
         if let Some(asked) = self.options.rung.filter(|_| tried.is_empty()) {
-            let why = asked.rung().obstacle(scene).unwrap_or_else(|| "the run was stopped before".into());
+            let why = scene.obstacle(asked).unwrap_or_else(|| "the run was stopped before".into());
             let claim = format!("Nothing was done: {why}.");
             return Some(Verdict::new(claim, Standing::Undecided));
         }
@@ -341,7 +360,7 @@ fn said(when: &str, verdict: Verdict) -> Verdict {
 fn plan_said(scene: &Scene<'_>) -> Verdict {
     let can: Vec<&str> = RungName::ALL
         .into_iter()
-        .filter(|name| name.rung().obstacle(scene).is_none())
+        .filter(|name| scene.obstacle(*name).is_none())
         .map(RungName::text)
         .collect();
     if can.is_empty() {
@@ -349,6 +368,18 @@ fn plan_said(scene: &Scene<'_>) -> Verdict {
     }
     Verdict::new(format!("What could be done here, the gentlest first: {}.", can.join(", ")), Standing::Holds)
         .because("it is checked first, and the first of them that can help against what is found is taken; what destroys is only done when it is asked for by name")
+}
+
+/// What the drive could do by itself, and is never asked to here.
+fn by_hand(by_hand: &ByHand) -> Verdict {
+    let name = match by_hand.deed {
+        Deed::AtaSecureErase => "ATA secure erase",
+        Deed::AtaSanitize => "ATA sanitize",
+        Deed::NvmeSanitize => "NVMe sanitize",
+        _ => "an erase of its own",
+    };
+    let claim = format!("The drive has {name}. That is never done here; this is how it is done by hand.");
+    by_hand.lines.iter().fold(Verdict::new(claim, Standing::Holds), |verdict, line| verdict.because(line))
 }
 
 /// The passes as a picture.

@@ -1,20 +1,29 @@
 //! A block device as a ground, held exclusively by a consent: nobody can mount or claim it while this lives.
 
 use std::io;
+use std::ops::Range;
 
 use likenew_core::fault::Fault;
 use likenew_core::ground::Ground;
 use rustix::fs::ioctl_blksszget;
 
+use crate::block::BlockDevice;
 use crate::consent::Consent;
 use crate::device::capacity;
 use crate::direct::Direct;
 use crate::fault::failed;
+use crate::mounts::DeviceNumber;
 use crate::raw_ground::RawGround;
 
 /// All whole sectors of a block device.
 #[derive(Debug)]
-pub struct DeviceGround(RawGround);
+pub struct DeviceGround {
+    raw: RawGround,
+    marks: Vec<Range<u64>>,
+}
+
+/// Here a file system on a partition leaves a mark whenever it is used.
+const MARK: u64 = 1 << 20;
 
 impl DeviceGround {
     /// Of the device that a consent was given for.
@@ -27,28 +36,36 @@ impl DeviceGround {
         let block = ioctl_blksszget(&fd).map_err(failed(look()))?;
         let direct = Direct { block, ..Direct::of(&fd).map_err(failed(look()))? };
         let bytes = capacity(&fd, &path)?;
-        Ok(Self(RawGround::new(fd, direct, bytes - bytes % u64::from(block))))
+        let device = DeviceNumber::at(&path).and_then(BlockDevice::numbered);
+        let partitions = device.iter().flat_map(BlockDevice::partitions).filter_map(|of| of.range());
+        let marks = partitions.map(|(start, length)| start..start + length.min(MARK)).collect();
+        Ok(Self { raw: RawGround::new(fd, direct, bytes - bytes % u64::from(block)), marks })
+    }
+
+    /// The beginnings of its partitions: they change whenever somebody uses it, and nobody knows their places but the system.
+    pub fn marks(&self) -> &[Range<u64>] {
+        &self.marks
     }
 }
 
 impl Ground for DeviceGround {
     fn bytes(&self) -> u64 {
-        self.0.bytes()
+        self.raw.bytes()
     }
 
     fn block(&self) -> u32 {
-        self.0.block()
+        self.raw.block()
     }
 
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        self.0.read_at(offset, into)
+        self.raw.read_at(offset, into)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_at(offset, bytes)
+        self.raw.write_at(offset, bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.raw.flush()
     }
 }

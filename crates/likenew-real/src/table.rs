@@ -260,7 +260,7 @@ impl Medium for FileTable {
         match look {
             // What is told of files is told of the user's, which lie beside ours.
             Look::Facts => Ok(facts::look_at(self.scratch.directory(), self.scratch.path().parent())),
-            Look::OldFiles | Look::TrimPath | Look::TrimClaims => {
+            Look::OldFiles | Look::TrimPath | Look::TrimClaims | Look::Outlook => {
                 Ok(trim::look_at(self.scratch.directory(), look))
             }
             Look::TrimReadBack(asked) => {

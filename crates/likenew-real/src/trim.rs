@@ -113,6 +113,7 @@ pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
         (Look::TrimPath | Look::TrimClaims, Some(None), _) => unknown("the device is not listed in /sys"),
         (Look::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
         (Look::TrimClaims, None, _) => unknown("no device is known below this file system"),
+        (Look::Outlook, ..) => crate::erase::outlook::look_at(fd),
         (Look::OldFiles, ..) => unknown("only the files of a folder are looked for"),
         (Look::Cure(_), ..) => unknown("it may only be read: give a folder on it"),
         (Look::TrimReadBack(_) | Look::Release { .. }, ..) => {

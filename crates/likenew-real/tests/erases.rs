@@ -3,12 +3,13 @@
 mod refused;
 mod support;
 
+use likenew_core::cure::Became;
+use likenew_core::outlook::Deed;
 use likenew_real::consent::{Consent, Loss};
-use likenew_real::erase::deny::Step;
 use likenew_real::erase::discard::discard;
 use likenew_real::erase::format::{Erase, FormatPlan};
 use likenew_real::erase::precondition::preconditions;
-use likenew_real::erase::samples::{Became, Samples};
+use likenew_real::erase::samples::Samples;
 use refused::disk::{Disk, PARTITION};
 use refused::ledger::{file, right, typed};
 use support::{disk_folder, refusal, says};
@@ -113,12 +114,12 @@ fn preconditions_are_found_for_what_lies_below() {
     }
     let disk = Disk::plain();
     assert!(Loss::at(disk.path()).is_ok());
-    let found = preconditions(disk.path(), Step::Discard).unwrap();
+    let found = preconditions(disk.path(), Deed::Discard).unwrap();
     assert!(!found.is_empty());
     for (_, found) in &found {
         assert!(found.iter().any(|found| found.name == "power"), "{found:?}");
     }
     let folder = disk_folder();
-    let _ = preconditions(folder.path(), Step::Fstrim).unwrap();
-    says(&refusal(preconditions(&folder.path().join("missing"), Step::Discard)), &["does not exist"]);
+    let _ = preconditions(folder.path(), Deed::Fstrim).unwrap();
+    says(&refusal(preconditions(&folder.path().join("missing"), Deed::Discard)), &["does not exist"]);
 }

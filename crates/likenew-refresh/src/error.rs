@@ -157,6 +157,11 @@ impl RefreshError {
         )
     }
 
+    /// Whether a refresh that has ended with it under way has left something in its journal that may be missing on the ground.
+    pub fn needs_journal(&self) -> bool {
+        !self.is_refusal() && !matches!(self, Self::Read { .. } | Self::Wanted(_))
+    }
+
     /// What a failed write comes to.
     pub(crate) fn write(offset: u64, length: u64) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {

@@ -147,8 +147,8 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
         };
         let length = place.end - place.start;
         if let Err(error) = self.ground.read_at(place.start, self.sheet.chunk(length)) {
-            // What came before is not made worse by what is next to it; the error that counts is the first one.
-            let _ = self.ground.flush();
+            // What came before is not made worse by what is next to it, so that nothing is left to go on with but to save what can be read.
+            self.prove()?;
             return Err(RefreshError::read(place.start, length)(error));
         }
         self.at = place.end;

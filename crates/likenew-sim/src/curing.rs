@@ -1,6 +1,6 @@
 //! Cures of a simulated drive: the host's commands, which the drive obeys by its own mechanism and in its own time.
 
-use likenew_core::cure::{Cure, Cured, LeftOut, Piece};
+use likenew_core::cure::{Cure, CureEnd, Cured, LeftOut, Piece};
 use likenew_core::drive::Drive as _;
 use likenew_core::fault::Fault;
 use likenew_core::io::Op;
@@ -19,6 +19,7 @@ pub(crate) fn cure(drive: &mut SimDrive, cure: &Cure) -> Result<Seen, Fault> {
         Cure::TrimFree => give_up(drive, free.start, free.end - free.start),
         Cure::Discard => give_up(drive, 0, geometry.capacity),
         Cure::Refresh { pieces } => refresh(drive, pieces),
+        Cure::DiscardUnused => unknown("it has no partitions"),
         Cure::RefreshFiles { .. } => unknown("a simulated drive has no files: its addresses are refreshed"),
         Cure::Format { .. } => unknown("a simulated drive has no such command"),
     }
@@ -53,9 +54,10 @@ fn refresh(drive: &mut SimDrive, pieces: &[Piece]) -> Result<Seen, Fault> {
         }
     }
     host.issue(Op::Flush, 0, 0)?;
+    let end = if failed.is_some() { CureEnd::Failed } else { CureEnd::Complete };
     let left_out = failed.map(|why| LeftOut { bytes: asked - written, why }).into_iter().collect();
     let took = host.now() - began;
-    Ok(Seen::Cured(Cured { bytes: written, bytes_written: written, left_out, took, counted: Vec::new() }))
+    Ok(Seen::Cured(Cured { bytes: written, bytes_written: written, left_out, took, end, ..Cured::default() }))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use likenew_core::drive::{Drive as _, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::look::{Look, Seen};
+use likenew_core::outlook::Outlook;
 use likenew_core::trim::{Content, Means, ReadBack, ReadBackSeen, Sent, UNIT, pattern};
 use likenew_core::units::Nanos;
 
@@ -37,6 +38,7 @@ pub(crate) fn look(drive: &mut SimDrive, look: &Look) -> Result<Seen, Fault> {
             Seen::Unknown("it holds less than what was to be written".to_owned())
         }
         Look::TrimReadBack(asked) => Seen::TrimReadBack(Box::new(read_back(drive, asked)?)),
+        Look::Outlook => Seen::Outlook(Outlook::default()),
         Look::Cure(cure) => curing::cure(drive, cure)?,
         Look::Release { offset, bytes, wait } => {
             let mut host = Host::new(drive)?;

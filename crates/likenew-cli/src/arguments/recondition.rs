@@ -1,5 +1,7 @@
 //! What `likenew recondition` takes.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::recondition::RungName;
@@ -13,7 +15,7 @@ pub(crate) struct Recondition {
     /// Only look, and say what could be done and what each step takes and takes away
     #[arg(long, conflicts_with = "rung")]
     pub(crate) dry_run: bool,
-    /// The step to take whatever the diagnosis says: trim, refresh, overwrite; discard, overwrite-all and format lose everything
+    /// The step to take whatever the diagnosis says: trim, discard-unused, refresh, overwrite; discard, overwrite-all and format lose everything
     /// [default: the gentlest that can help and loses nothing]
     #[arg(long, value_parser = rung, value_name = "STEP")]
     pub(crate) rung: Option<RungName>,
@@ -29,6 +31,10 @@ pub(crate) struct Recondition {
     /// Free space that is written over at most [default: all above the reserve]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
+    /// Where a whole device that is refreshed keeps what is being written: a new file on another drive [default: beside the log of what was
+    /// done to drives]
+    #[arg(long, value_name = "FILE", requires = "rung")]
+    pub(crate) journal: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) references: References,
     #[command(flatten)]

@@ -1,34 +1,37 @@
 //! `likenew recondition`.
 
+use std::path::Path;
+
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::recondition::{ReconditionOptions, RungName};
 
 use crate::aim::Aim;
-use crate::arguments::Recondition;
-use crate::audited::Audited;
+use crate::arguments::{Carry, Recondition};
+use crate::audited::audited;
 use crate::exit::{Exit, Failure};
 use crate::held_against::hold_against;
-use crate::measure::{measure, options, print_plan};
-use crate::{interrupt, refreshing};
+use crate::interrupt;
+use crate::measure::{measure, measure_for, options, print_plan};
+
+/// What the procedure is called in a plan.
+pub(crate) const NAME: &str = "recondition";
 
 /// What a check writes is a multiple of this.
 const STEP: u64 = CheckOptions::AREA_STEP;
 
 pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&command.on.target, &command.how)?;
-    if !command.dry_run && !command.on.plan {
-        refuse_without_a_name(&command, &aim)?;
-        aim.ask_for_consent(&command.how)?;
-        aim.refuse_writing()?;
+    let (rung, journal) = (command.rung, command.journal.as_deref());
+    let mut aim = take(rung, journal, &command.on.target, &command.how)?;
+    let only_says = command.dry_run || command.on.plan;
+    if !only_says {
+        ask(&mut aim, rung, journal, &command.how)?;
     }
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
-    if let Some(folder) = aim.path().filter(|_| aim.is_folder() && !command.dry_run && !command.on.plan)
-        && let Some(file) = refreshing::go_on(folder)?
-    {
-        anstream::eprintln!("A run was cut off while it wrote {} again; that is done now.", file.display());
+    if !only_says {
+        go_on(&aim)?;
     }
     let Some(plan) = plan(&command, &aim)? else { return Ok(Exit::Interrupted) };
     if command.on.plan {
@@ -38,23 +41,69 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
         return measure(plan, &aim, &command.how);
     }
     let asked = command.rung.map_or("the gentlest step that can help", RungName::text);
-    let audited = Audited::begin(&aim, "recondition", asked)?;
-    let ended = measure(plan, &aim, &command.how);
-    audited.end(ended.as_ref().map_or_else(Failure::exit, |exit| *exit))?;
-    ended
+    let how = &command.how;
+    audited(&aim, NAME, asked, &how.output, |show| measure_for(plan, &aim, how, show))
 }
 
-/// Nothing that is done to a whole device leaves what lies on it.
-fn refuse_without_a_name(command: &Recondition, aim: &Aim) -> Result<(), Failure> {
-    let is_whole = aim.is_real() && !aim.is_folder();
-    if !is_whole || command.rung.is_some_and(|rung| rung.destroys()) {
-        return Ok(());
+/// What TARGET means for a step.
+pub(crate) fn take(
+    rung: Option<RungName>,
+    journal: Option<&Path>,
+    target: &str,
+    how: &Carry,
+) -> Result<Aim, Failure> {
+    if keeps(rung, target) { Aim::take_to_keep(target, how, journal) } else { Aim::take(target, how) }
+}
+
+/// Whether a step is done to a drive as a whole and loses nothing, so that it needs consent, and not to a loss.
+fn keeps(rung: Option<RungName>, target: &str) -> bool {
+    match rung {
+        Some(RungName::DiscardUnused) => true,
+        Some(RungName::Refresh) => !Path::new(target).is_dir(),
+        _ => false,
     }
-    Err(Failure::Refused(format!(
-        "{} is no folder, and whatever brings a whole drive back destroys what lies on it; nothing was changed. Give the folder where \
-         its file system is mounted, for what keeps every file; or say which step may destroy everything: --rung discard, overwrite-all or format",
-        command.on.target
-    )))
+}
+
+/// Has everything agreed to that a step needs.
+///
+/// # Errors
+/// A refusal that says what to type.
+pub(crate) fn ask(
+    aim: &mut Aim,
+    rung: Option<RungName>,
+    journal: Option<&Path>,
+    how: &Carry,
+) -> Result<(), Failure> {
+    let Some(path) = aim.path().filter(|_| !aim.is_folder()).map(Path::display) else {
+        return match rung {
+            Some(RungName::DiscardUnused) => aim.ask_to_keep(how, journal),
+            _ => Ok(()),
+        };
+    };
+    match rung {
+        Some(RungName::Refresh) => aim.ask_to_keep(how, journal),
+        Some(rung) if rung.destroys() => {
+            aim.ask_for_consent(how)?;
+            aim.refuse_writing()
+        }
+        Some(RungName::DiscardUnused) => Err(Failure::Refused(format!(
+            "{path} is no folder; nothing was changed. Whether it helps to give up what no partition covers is seen in writes: give a folder \
+             on one of its partitions"
+        ))),
+        _ => Err(Failure::Refused(format!(
+            "{path} is no folder; nothing was changed. Give the folder where its file system is mounted, for what is done by itself and keeps \
+             every file. Of a whole drive, say which step: --rung refresh keeps everything; --rung discard, overwrite-all or format destroy \
+             everything"
+        ))),
+    }
+}
+
+/// Goes on with what an earlier run was writing again when it was cut off.
+pub(crate) fn go_on(aim: &Aim) -> Result<(), Failure> {
+    if let Some(what) = aim.go_on()? {
+        anstream::eprintln!("A run was cut off while it wrote {what} again; that is done now.");
+    }
+    Ok(())
 }
 
 /// What is to be run; nothing when somebody asked to stop.
@@ -66,6 +115,7 @@ fn plan(command: &Recondition, aim: &Aim) -> Result<Option<Plan>, Failure> {
         passes: command.passes,
         rest: command.rest,
         dry_run: command.dry_run,
+        journal: command.journal.clone(),
         ..ReconditionOptions::default()
     };
     if let Aim::Simulated(spec) = aim {
@@ -91,7 +141,7 @@ fn plan(command: &Recondition, aim: &Aim) -> Result<Option<Plan>, Failure> {
         None => 0,
     };
     let target = Some(command.on.target.clone());
-    Ok(Some(Plan { schema: 1, procedure: "recondition".into(), target, seed, options: options(&asked) }))
+    Ok(Some(Plan { schema: 1, procedure: NAME.into(), target, seed, options: options(&asked) }))
 }
 
 /// A check that writes within so much space: a whole part of it where that is enough to see anything, so that files of that length fill it.

@@ -6,13 +6,16 @@ use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::rehearsal::Rehearsal;
 use likenew_procedures::all::from_plan;
+use likenew_procedures::recondition::ReconditionOptions;
 use likenew_run::restore::{Again, RestoreError, restore};
 
 use crate::aim::Aim;
-use crate::arguments::Resume;
+use crate::arguments::{Carry, Resume};
+use crate::audited::audited;
+use crate::commands::recondition;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::measure::{Measurement, ask_about_wear, carry_out};
+use crate::measure::{Measurement, Show, ask_about_wear, carry_out};
 use crate::output;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
@@ -36,20 +39,38 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
             "{path} had come to its end, so there is nothing to go on with; likenew judge {path} judges it again"
         )));
     }
-    let mut aim = Aim::take(target(&evidence)?, &command.how)?;
+    let mut aim = take(&evidence, &command.how)?;
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
-    let mut drive = aim.open_for(&*procedure, &command.how)?;
-    refuse_another(&evidence, &drive.identity())?;
-    ask_about_wear(&mut *drive, procedure.always_asks(), &rehearsal, &aim, &command.how)?;
-    if let Some(exit) = bring_back(&mut *drive, &evidence)? {
-        return Ok(exit);
+    let (shown, is_recondition) = (&command.how.output, evidence.plan.procedure == recondition::NAME);
+    let go_on = |show: &mut Show<'_>| -> Result<Exit, Failure> {
+        let mut drive = aim.open_for(&*procedure, &command.how)?;
+        refuse_another(&evidence, &drive.identity())?;
+        ask_about_wear(&mut *drive, procedure.always_asks(), &rehearsal, &aim, &command.how)?;
+        if let Some(exit) = bring_back(&mut *drive, &evidence)? {
+            return Ok(exit);
+        }
+        let archive = Some(run);
+        let rest = Measurement { drive, procedure, evidence, instrument, archive, rehearsal };
+        carry_out(rest, &command.how, show)
+    };
+    if is_recondition {
+        audited(&aim, recondition::NAME, "the rest of a run that was stopped", shown, go_on)
+    } else {
+        go_on(&mut |document| output::put(vec![document], shown))
     }
-    carry_out(
-        Measurement { drive, procedure, evidence, instrument, archive: Some(run), rehearsal },
-        &command.how,
-        &mut |document| output::put(vec![document], &command.how.output),
-    )
+}
+
+/// What was measured, and what was agreed to for it, as it is typed again.
+fn take(evidence: &Evidence, how: &Carry) -> Result<Aim, Failure> {
+    let target = target(evidence)?;
+    if evidence.plan.procedure != recondition::NAME {
+        return Aim::take(target, how);
+    }
+    let asked = ReconditionOptions::from_table(&evidence.plan.options).map_err(Failure::Usage)?;
+    let mut aim = recondition::take(asked.rung, asked.journal.as_deref(), target, how)?;
+    recondition::ask(&mut aim, asked.rung, asked.journal.as_deref(), how)?;
+    Ok(aim)
 }
 
 /// A path as the run itself names it: what was typed may have been relative to another folder.

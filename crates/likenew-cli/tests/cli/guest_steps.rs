@@ -3,14 +3,15 @@
 
 use std::path::Path;
 
+use likenew_core::cure::Became;
 use likenew_core::fault::Fault;
+use likenew_core::outlook::Deed;
 use likenew_real::consent::{Agreement, Consent, Loss, UnusedSpace};
 use likenew_real::drive_lock::DriveLock;
-use likenew_real::erase::deny::Step;
 use likenew_real::erase::discard::discard;
 use likenew_real::erase::format::{Erase, FormatPlan};
 use likenew_real::erase::precondition::{preconditions, require};
-use likenew_real::erase::samples::{Became, Samples};
+use likenew_real::erase::samples::Samples;
 use serde_json::{Value, json};
 
 use crate::guest::hardware::BYTES;
@@ -67,10 +68,10 @@ fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, Fault
             json!({ "drives": lock.drives(), "again": again })
         }
         "preconditions" => {
-            let (name, found) = preconditions(device, Step::NvmeFormat)?.remove(0);
-            let format = require(device, &found, Step::NvmeFormat).err().map(|fault| fault.to_string());
-            let discard = preconditions(device, Step::Discard)?.remove(0).1;
-            let discard = require(device, &discard, Step::Discard).err().map(|fault| fault.to_string());
+            let (name, found) = preconditions(device, Deed::NvmeFormat)?.remove(0);
+            let format = require(device, &found, Deed::NvmeFormat).err().map(|fault| fault.to_string());
+            let discard = preconditions(device, Deed::Discard)?.remove(0).1;
+            let discard = require(device, &discard, Deed::Discard).err().map(|fault| fault.to_string());
             json!({ "name": name, "format": format, "discard": discard })
         }
         "unused" => {
@@ -78,7 +79,7 @@ fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, Fault
             json!({ "table": space.table, "bytes": space.bytes(), "id": space.id.text })
         }
         "instructions" => {
-            let found = preconditions(device, Step::AtaSecureErase)?.remove(0).1;
+            let found = preconditions(device, Deed::AtaSecureErase)?.remove(0).1;
             json!({ "security": format!("{:?}", found.iter().find(|found| found.name == "security")) })
         }
         other => panic!("no step {other}; {:?}", Loss::at(device)),

@@ -21,6 +21,7 @@ mod reconditioned;
 mod recorded;
 mod replayed;
 mod resumed;
+mod rewritten;
 mod scenarios;
 mod served;
 mod simulated;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::served::mounted::Mounted;
+use crate::served::mounted::{Attached, Mounted};
 use crate::served::noise;
 use crate::served::server::Serving;
 use crate::support::{Ran, Sandbox};
@@ -85,8 +85,9 @@ fn what_destroys_is_never_taken_unasked_and_needs_consent() {
     let image = sandbox.work().join("image");
     fs::write(&image, noise(2 << 20)).unwrap();
     let before = fs::read(&image).unwrap();
-    recondition(&sandbox, &["image"]).code(3).says("nothing was changed").says("--rung discard");
+    recondition(&sandbox, &["image"]).code(3).says("nothing was changed").says("--rung refresh keeps");
     recondition(&sandbox, &["image", "--rung", "trim"]).code(3).says("Give the folder");
+    recondition(&sandbox, &["image", "--rung", "refresh"]).code(3).says("destroy what it holds");
     recondition(&sandbox, &["image", "--rung", "overwrite-all"]).code(3).says("--consent");
     recondition(&sandbox, &["image", "--rung", "wipe"]).code(2).says("there is no step \"wipe\"");
     recondition(&sandbox, &[AGED, "--passes", "0"]).code(2).says("passes = 0");
@@ -146,15 +147,6 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     assert!(books["accounting"]["host_bytes_written"].as_u64().unwrap() >= written, "{books}");
 }
 
-/// A loop device over an image, detached whatever happens.
-struct Attached(String);
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("losetup").args(["--detach", &self.0]).status();
-    }
-}
-
 #[test]
 fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     let sandbox = Sandbox::new();
@@ -162,11 +154,7 @@ fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     let bytes = noise(16 << 20);
     fs::write(&image, &bytes).unwrap();
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(640 << 20).unwrap();
-    let attached = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
-    let Some(device) = attached.ok().filter(|output| output.status.success()) else {
-        return eprintln!("no loop device, so this test shows nothing");
-    };
-    let device = Attached(String::from_utf8(device.stdout).unwrap().trim().to_owned());
+    let Some(device) = Attached::to(&image) else { return };
     let discard = ["recondition", &device.0, "--rung", "discard", "--bytes", "128MiB", "--rest", "1s"];
     sandbox.run(&discard).code(3).says("--consent");
     sandbox.run(&[&discard[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
@@ -175,6 +163,8 @@ fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     let ran = sandbox.run(&consented);
     let document = ran.json();
     assert!(first_claim(&document).starts_with("Giving up everything on it"), "{document:#}");
+    let shown = document["verdicts"][0]["because"].to_string();
+    assert!(shown.contains("places that had held something"), "what is read back: {shown}");
     drop(device);
     assert!(fs::read(&image).unwrap()[..bytes.len()].iter().all(|byte| *byte == 0), "it was given up");
     let lines = fs::read_to_string(sandbox.audit()).unwrap();
@@ -182,5 +172,6 @@ fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     assert_eq!(entries.len(), 2, "a line before and a line after: {lines}");
     assert_eq!((&entries[0]["asked"], entries[0].get("outcome")), (&"discard".into(), None));
     assert_eq!(entries[1]["outcome"]["complete"], true);
+    assert_eq!(entries[1]["outcome"]["bytes_done"], 640 << 20);
     assert_eq!(entries[1]["agreed"]["id"], image.to_str().unwrap());
 }

@@ -83,6 +83,15 @@ pub(super) enum Helped {
 const SURE: f64 = 0.95;
 
 impl Helped {
+    /// As a word of a table.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Undecided => "undecided",
+        }
+    }
+
     /// By what should show it: something has to be faster by more than `noticeable`. Where nobody knows what should show it, one figure of many is
     /// faster by chance, so that nothing may be slower at all.
     pub(super) fn of(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {

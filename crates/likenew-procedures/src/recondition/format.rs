@@ -5,7 +5,7 @@ use likenew_core::look::Look;
 use likenew_core::procedure::{Evidence, Step};
 
 use super::discard::whole;
-use super::rung::{Rung, RungCard, RungName, Scene, rest, was_cured};
+use super::rung::{Rung, RungCard, RungName, Scene, looked, rest, was_cured};
 
 pub(super) struct Format;
 
@@ -31,7 +31,7 @@ impl Rung for Format {
     }
 
     fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-        if done.sights.is_empty() {
+        if looked(done) == 0 {
             return Some(Step::Look(Look::Cure(Cure::Format { crypto: false })));
         }
         rest(scene, done, RungName::Format).filter(|_| was_cured(done))

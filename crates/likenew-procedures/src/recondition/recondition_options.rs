@@ -1,5 +1,7 @@
 //! The settings of a recondition, and which of them make sense.
 
+use std::path::PathBuf;
+
 use likenew_core::region::Region;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,9 @@ pub struct ReconditionOptions {
     /// Bytes of a folder's own files at most.
     #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub space: Option<u64>,
+    /// Where a whole device that is refreshed keeps what is being written, if that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<PathBuf>,
     /// Whether nothing is done but looking and saying what would be.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
@@ -42,6 +47,7 @@ impl Default for ReconditionOptions {
             rest: Nanos::from_secs(30),
             free: None,
             space: None,
+            journal: None,
             dry_run: false,
             check: CheckOptions::default(),
         }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use likenew_core::cure::{Cure, Piece};
+use likenew_core::cure::{Cure, CureEnd, Piece};
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::look::Look;
+use likenew_core::look::{Look, Seen};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
 use likenew_core::procedure::{Evidence, Step};
@@ -15,7 +15,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::summary::quantile;
 
-use super::rung::{Rung, RungCard, RungName, Scene, rest, was_cured};
+use super::rung::{Rung, RungCard, RungName, Scene, looked, rest, was_cured};
 
 pub(super) struct Refresh;
 
@@ -27,6 +27,7 @@ const CARD: RungCard = RungCard {
 };
 
 const SURVEY: &str = "survey";
+const AGAIN: &str = "reads of what was written again";
 /// Small reads one at a time show best what is read more than once: read ahead and side by side, it hides behind the link.
 const BLOCK: u32 = 4096;
 /// So many of them at even distances stand for a window, of which there are so many at most.
@@ -35,8 +36,11 @@ const WINDOWS: u64 = 1024;
 const WINDOW_LEAST: u64 = 4 << 20;
 /// A window is slow whose reads take so many times as long as those of fresh data, which scatter by some percent.
 const SLOW: f64 = 1.5;
-/// Where nothing fresh was read, this quantile of all windows stands for it.
+/// Where nothing fresh was read, this quantile of all windows stands for it, until some of it was written again on trial.
 const FAST: f64 = 0.1;
+/// What is written again on trial, and by how much that has to become faster.
+const TRIAL: u64 = 64 << 20;
+const GAIN_LEAST: f64 = 1.15;
 /// A file is slow that is read in order at less than this share of what fresh data does.
 const FILE_SLOW: f64 = 0.75;
 /// What is written again before anybody is asked whether to go on.
@@ -49,15 +53,18 @@ impl Rung for Refresh {
 
     fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
         match scene.evidence.identity.kind {
-            Kind::Folder => None,
+            Kind::Folder | Kind::Device => None,
             Kind::Simulated if scene.in_use().is_empty() => Some("it holds nothing".into()),
             Kind::Simulated => None,
-            Kind::Device => {
-                Some("its files are written again one by one: give the folder where it is mounted".into())
-            }
             Kind::File => Some("give the folder that it lies in".into()),
             Kind::Nop => Some("there is nothing".into()),
         }
+    }
+
+    /// Of a folder nobody has to be asked.
+    fn doubt(&self, scene: &Scene<'_>) -> Option<String> {
+        let is_device = scene.evidence.identity.kind == Kind::Device;
+        is_device.then(|| "somebody has to agree that it is written to, by what it is known by".into())
     }
 
     fn bytes(&self, scene: &Scene<'_>) -> Option<u64> {
@@ -75,10 +82,24 @@ impl Rung for Refresh {
         let Some(survey) = done.segments.first() else {
             return Some(Step::Run(survey(&scene.in_use())));
         };
-        let all: Vec<f64> = latencies(survey).into_iter().map(|(_, latency)| latency).collect();
-        let fresh = scene.fresh_small_ns.or_else(|| quantile(&all, FAST));
-        let pieces = slow_pieces(survey, scene.in_use(), SLOW * fresh.unwrap_or(0.0));
-        let mut left = portions(&pieces).skip(done.sights.len());
+        let has_failed = |seen: &Seen| matches!(seen, Seen::Cured(cured) if cured.end == CureEnd::Failed);
+        if done.sights.iter().any(|sight| has_failed(&sight.seen)) {
+            return rest(scene, done, RungName::Refresh);
+        }
+        let windows = windows(survey, &scene.in_use());
+        let (pieces, tried) = match scene.fresh_small_ns {
+            // Nobody knows before how much of it is slow.
+            _ if survey.was_rehearsed() => (vec![whole(&scene.in_use())], 0),
+            Some(fresh) => (slow_pieces(&windows, SLOW * fresh), 0),
+            None => match trial(&windows, done)? {
+                Trial::Next(step) => return Some(*step),
+                Trial::InVain => return rest(scene, done, RungName::Refresh),
+                Trial::Fresh { latency_ns, tried } => {
+                    (without(&slow_pieces(&windows, SLOW * latency_ns), tried), 1)
+                }
+            },
+        };
+        let mut left = portions(&pieces).skip(looked(done).saturating_sub(tried));
         match left.next() {
             Some(pieces) => Some(Step::Look(Look::Cure(Cure::Refresh { pieces }))),
             None => rest(scene, done, RungName::Refresh).filter(|_| was_cured(done)),
@@ -86,9 +107,61 @@ impl Rung for Refresh {
     }
 }
 
+/// What a small part that was written again tells of the rest, where nothing fresh was read.
+enum Trial {
+    Next(Box<Step>),
+    /// It became no faster.
+    InVain,
+    /// How long reads of it take now, and where it lies.
+    Fresh {
+        latency_ns: f64,
+        tried: Piece,
+    },
+}
+
+/// How the trial of the slowest part goes on, or went; nothing where no part is slower than the fastest ones.
+fn trial(windows: &[Window], done: &Evidence) -> Option<Trial> {
+    let all: Vec<f64> = windows.iter().map(|window| window.latency_ns).collect();
+    let slow = slow_pieces(windows, SLOW * quantile(&all, FAST)?);
+    let tried = slowest(windows, &slow)?;
+    if looked(done) == 0 {
+        let cure = Cure::Refresh { pieces: vec![tried] };
+        return Some(Trial::Next(Box::new(Step::Look(Look::Cure(cure)))));
+    }
+    let Some(again) = done.segments.iter().find(|segment| segment.workload.name.ends_with(AGAIN)) else {
+        let used = tried.offset..tried.offset + tried.bytes;
+        return Some(Trial::Next(Box::new(Step::Run(reads(AGAIN, &used, windows[0].bytes / PER_WINDOW)))));
+    };
+    let latency_ns = again.total().latency_ns_mean();
+    let within = |window: &&Window| (tried.offset..tried.offset + tried.bytes).contains(&window.offset);
+    let before: Vec<f64> = windows.iter().filter(within).map(|window| window.latency_ns).collect();
+    let before = before.iter().sum::<f64>() / before.len().max(1) as f64;
+    let has_gained = before >= GAIN_LEAST * latency_ns;
+    Some(if has_gained { Trial::Fresh { latency_ns, tried } } else { Trial::InVain })
+}
+
+/// The slowest window, and what is slow behind it, up to the length of a trial.
+fn slowest(windows: &[Window], slow: &[Piece]) -> Option<Piece> {
+    let worst = windows.iter().max_by(|one, other| one.latency_ns.total_cmp(&other.latency_ns))?;
+    let piece =
+        slow.iter().find(|piece| (piece.offset..piece.offset + piece.bytes).contains(&worst.offset))?;
+    let bytes = TRIAL.min(piece.offset + piece.bytes - worst.offset);
+    Some(Piece { offset: worst.offset, bytes })
+}
+
+/// Pieces without a part of one of them.
+fn without(pieces: &[Piece], part: Piece) -> Vec<Piece> {
+    let end = part.offset + part.bytes;
+    let sides = pieces.iter().flat_map(|piece| {
+        let of = piece.offset + piece.bytes;
+        [(piece.offset, of.min(part.offset)), (piece.offset.max(end), of)]
+    });
+    sides.filter(|(from, to)| from < to).map(|(from, to)| Piece { offset: from, bytes: to - from }).collect()
+}
+
 /// Files are looked for and measured as they are written.
 fn files(scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-    if done.sights.is_empty() {
+    if looked(done) == 0 {
         let slower_than_bytes_per_s = FILE_SLOW * scene.fresh_bytes_per_s?;
         return Some(Step::Look(Look::Cure(Cure::RefreshFiles { slower_than_bytes_per_s })));
     }
@@ -102,40 +175,52 @@ fn window(used: &Range<u64>) -> u64 {
 
 /// Small reads at even distances over everything that may hold files.
 fn survey(used: &Range<u64>) -> Workload {
-    let step = window(used) / PER_WINDOW;
+    reads(SURVEY, used, window(used) / PER_WINDOW)
+}
+
+fn reads(name: &str, used: &Range<u64>, step: u64) -> Workload {
     let place = Place::Strided { region: Region::bytes(used.clone()), step };
     let stream = Stream::closed(Mix::Only(Op::Read), BLOCK, place, 1, DataClass::Random);
     Workload {
-        name: RungName::Refresh.step(SURVEY),
+        name: RungName::Refresh.step(name),
         window: Some(PER_WINDOW * u64::from(BLOCK)),
         ..Workload::new("", Until::ops(((used.end - used.start) / step).max(1)), vec![stream])
     }
 }
 
-/// Number and mean latency, in nanoseconds, of each window.
-fn latencies(survey: &Segment) -> Vec<(usize, f64)> {
-    let cells = survey.gigabytes.cells.iter().enumerate().filter(|(_, cell)| cell.ios > 0);
-    cells.map(|(index, cell)| (index, cell.latency_ns_sum as f64 / cell.ios as f64)).collect()
+/// A part of the addresses, and how long reads of it take.
+#[derive(Clone, Copy)]
+struct Window {
+    offset: u64,
+    bytes: u64,
+    latency_ns: f64,
 }
 
-/// Windows whose reads take longer than this, neighbours joined. All of it, where nothing was measured.
-fn slow_pieces(survey: &Segment, used: Range<u64>, longer_than_ns: f64) -> Vec<Piece> {
-    if survey.was_rehearsed() {
-        return vec![Piece { offset: used.start, bytes: used.end - used.start }];
-    }
+fn whole(used: &Range<u64>) -> Piece {
+    Piece { offset: used.start, bytes: used.end - used.start }
+}
+
+/// What was read, in order.
+fn windows(survey: &Segment, used: &Range<u64>) -> Vec<Window> {
     // Windows that became too many were joined by twos.
     let joined = survey.gigabytes.width / (PER_WINDOW * u64::from(BLOCK));
-    let width = window(&used) * joined.max(1);
-    let mut pieces: Vec<Piece> = Vec::new();
-    for (index, latency) in latencies(survey) {
+    let width = window(used) * joined.max(1);
+    let cells = survey.gigabytes.cells.iter().enumerate().filter(|(_, cell)| cell.ios > 0);
+    let windows = cells.map(|(index, cell)| {
         let offset = used.start + index as u64 * width;
-        if latency <= longer_than_ns || offset >= used.end {
-            continue;
-        }
-        let bytes = width.min(used.end - offset);
+        let latency_ns = cell.latency_ns_sum as f64 / cell.ios as f64;
+        Window { offset, bytes: width.min(used.end.saturating_sub(offset)), latency_ns }
+    });
+    windows.filter(|window| window.bytes > 0).collect()
+}
+
+/// Windows whose reads take longer than this, neighbours joined.
+fn slow_pieces(windows: &[Window], longer_than_ns: f64) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for Window { offset, bytes, .. } in windows.iter().filter(|window| window.latency_ns > longer_than_ns) {
         match pieces.last_mut() {
-            Some(last) if last.offset + last.bytes == offset => last.bytes += bytes,
-            _ => pieces.push(Piece { offset, bytes }),
+            Some(last) if last.offset + last.bytes == *offset => last.bytes += bytes,
+            _ => pieces.push(Piece { offset: *offset, bytes: *bytes }),
         }
     }
     pieces
@@ -163,6 +248,23 @@ fn portions(pieces: &[Piece]) -> impl Iterator<Item = Vec<Piece>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trial_begins_at_the_slowest_window_and_is_taken_out_of_the_rest() {
+        let window = |index: u64, latency_ns| Window { offset: index << 25, bytes: 1 << 25, latency_ns };
+        let windows =
+            [window(0, 100.0), window(1, 700.0), window(2, 900.0), window(3, 800.0), window(4, 600.0)];
+        let slow = slow_pieces(&windows, 150.0);
+        assert_eq!(slow, [Piece { offset: 1 << 25, bytes: 4 << 25 }]);
+        let tried = slowest(&windows, &slow).unwrap();
+        assert_eq!(tried, Piece { offset: 2 << 25, bytes: TRIAL });
+        let left = without(&slow, tried);
+        assert_eq!(
+            left,
+            [Piece { offset: 1 << 25, bytes: 1 << 25 }, Piece { offset: 4 << 25, bytes: 1 << 25 }]
+        );
+        assert!(slowest(&windows, &[]).is_none());
+    }
 
     #[test]
     fn portions_hold_every_byte_once_and_are_never_too_large() {

@@ -2,16 +2,18 @@
 
 use std::ops::Range;
 
-use likenew_core::cure::Cure;
+use likenew_core::cure::{Cure, CureEnd};
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
 use likenew_core::look::{Look, Seen};
+use likenew_core::outlook::{Deed, Outlook};
 use likenew_core::procedure::{Evidence, Past, Step};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use super::discard::Discard;
+use super::discard_unused::DiscardUnused;
 use super::format::Format;
 use super::overwrite::{Overwrite, OverwriteAll};
 use super::recondition_options::ReconditionOptions;
@@ -24,6 +26,8 @@ use super::trim_free::TrimFree;
 pub enum RungName {
     /// Tell the drive what is free.
     Trim,
+    /// Give up what no partition covers.
+    DiscardUnused,
     /// Write again what is there.
     Refresh,
     /// Write over free space until that makes no difference.
@@ -38,13 +42,21 @@ pub enum RungName {
 
 impl RungName {
     /// All of them, in the order in which they are tried.
-    pub const ALL: [Self; 6] =
-        [Self::Trim, Self::Refresh, Self::Overwrite, Self::Discard, Self::OverwriteAll, Self::Format];
+    pub const ALL: [Self; 7] = [
+        Self::Trim,
+        Self::DiscardUnused,
+        Self::Refresh,
+        Self::Overwrite,
+        Self::Discard,
+        Self::OverwriteAll,
+        Self::Format,
+    ];
 
     /// As typed.
     pub fn text(self) -> &'static str {
         match self {
             Self::Trim => "trim",
+            Self::DiscardUnused => "discard-unused",
             Self::Refresh => "refresh",
             Self::Overwrite => "overwrite",
             Self::Discard => "discard",
@@ -57,6 +69,7 @@ impl RungName {
     pub(super) fn rung(self) -> &'static dyn Rung {
         match self {
             Self::Trim => &TrimFree,
+            Self::DiscardUnused => &DiscardUnused,
             Self::Refresh => &Refresh,
             Self::Overwrite => &Overwrite,
             Self::Discard => &Discard,
@@ -70,6 +83,19 @@ impl RungName {
         matches!(self, Self::Discard | Self::OverwriteAll | Self::Format)
     }
 
+    /// What that is, among all that can be done to a drive.
+    pub fn deed(self) -> Deed {
+        match self {
+            Self::Trim => Deed::Fstrim,
+            Self::DiscardUnused => Deed::DiscardFree,
+            Self::Refresh => Deed::Refresh,
+            Self::Overwrite => Deed::OverwriteFree,
+            Self::Discard => Deed::Discard,
+            Self::OverwriteAll => Deed::Overwrite,
+            Self::Format => Deed::NvmeFormat,
+        }
+    }
+
     /// The rung that something belongs to which was done, by its name; none of a part of a check, and of what may be a part of either.
     pub(super) fn of(past: Past<'_>) -> Option<Self> {
         match past {
@@ -79,6 +105,7 @@ impl RungName {
             }
             Past::Sight(sight) => match &sight.look {
                 Look::Cure(Cure::TrimFree) => Some(Self::Trim),
+                Look::Cure(Cure::DiscardUnused) => Some(Self::DiscardUnused),
                 Look::Cure(Cure::Refresh { .. } | Cure::RefreshFiles { .. }) => Some(Self::Refresh),
                 Look::Cure(Cure::Discard) => Some(Self::Discard),
                 Look::Cure(Cure::Format { .. }) => Some(Self::Format),
@@ -133,6 +160,8 @@ pub(super) struct Scene<'a> {
     pub(super) evidence: &'a Evidence,
     /// What the system knew last.
     pub(super) facts: Option<&'a Facts>,
+    /// What stood against what, before anything was done.
+    pub(super) outlook: Option<&'a Outlook>,
     /// How fast fresh data was read in order when it was measured last, in bytes a second.
     pub(super) fresh_bytes_per_s: Option<f64>,
     /// How long a small read of fresh data took then, one at a time, in nanoseconds.
@@ -140,12 +169,26 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
+    /// Why a rung can not be taken here, if it can not: what it is, or how the drive is doing.
+    pub(super) fn obstacle(&self, name: RungName) -> Option<String> {
+        let against = || Some(self.outlook?.against(name.deed())?.why.clone());
+        name.rung().obstacle(self).or_else(against)
+    }
+
     pub(super) fn is_folder(&self) -> bool {
         self.evidence.identity.kind == Kind::Folder
     }
 
     pub(super) fn is_simulated(&self) -> bool {
         self.evidence.identity.kind == Kind::Simulated
+    }
+
+    /// What there is of it, also where it is only looked at.
+    fn capacity(&self) -> u64 {
+        match self.evidence.geometry.capacity {
+            0 => self.evidence.identity.capacity_bytes,
+            bytes => bytes,
+        }
     }
 
     /// What no file of the owner lies on, in whole MiB; of a folder that is all that our own files take.
@@ -162,7 +205,7 @@ impl Scene<'_> {
 
     /// What may hold files of the owner, of a target that is no folder.
     pub(super) fn in_use(&self) -> Range<u64> {
-        let whole = self.evidence.geometry.capacity >> 20 << 20;
+        let whole = self.capacity() >> 20 << 20;
         match self.options.free {
             Some(_) => 0..self.free().map_or(whole, |free| free.start),
             None => 0..whole,
@@ -184,6 +227,12 @@ pub(super) fn rest(scene: &Scene<'_>, done: &Evidence, rung: RungName) -> Option
     let rested = done.segments.iter().any(|segment| segment.workload.name == name);
     let rest = Workload::rest(scene.options.rest);
     (!rested && scene.options.rest > Nanos::ZERO).then_some(Step::Run(Workload { name, ..rest }))
+}
+
+/// How many of its looks came to an end: one that somebody has stopped is taken again.
+pub(super) fn looked(done: &Evidence) -> usize {
+    let is_stopped = |seen: &Seen| matches!(seen, Seen::Cured(cured) if cured.end == CureEnd::Stopped);
+    done.sights.iter().filter(|sight| !is_stopped(&sight.seen)).count()
 }
 
 /// What became of a cure, if it was done.

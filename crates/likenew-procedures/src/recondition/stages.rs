@@ -34,6 +34,9 @@ pub(super) fn nothing_of(evidence: &Evidence) -> Evidence {
 pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
     for past in evidence.past() {
+        if matches!(past, Past::Sight(sight) if sight.look == Look::Outlook) {
+            continue;
+        }
         let begins_check = matches!(past, Past::Sight(sight) if sight.look == Look::Facts);
         match (stages.last(), RungName::of(past)) {
             (Some(last), Some(name)) if last.is_rung(name) => {}

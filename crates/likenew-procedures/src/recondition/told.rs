@@ -1,6 +1,6 @@
 //! What a recondition came to, in words and tables.
 
-use likenew_core::cure::Cured;
+use likenew_core::cure::{Became, Cured};
 use likenew_core::look::Seen;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
@@ -24,6 +24,8 @@ pub(super) struct Taken<'a> {
     /// Those of them that should show it.
     pub(super) shown_by: Vec<Change>,
     pub(super) helped: Helped,
+    /// What is known of the drive and speaks against it, without forbidding it.
+    pub(super) warnings: Vec<String>,
     /// Why what was measured is not certain, beyond its intervals.
     pub(super) caveat: Option<String>,
 }
@@ -75,7 +77,9 @@ pub(super) fn taken(taken: &Taken<'_>) -> Verdict {
         }
     }
     verdict = did(taken).into_iter().fold(verdict, Verdict::because);
-    left_out(taken.done).into_iter().chain(taken.caveat.clone()).fold(verdict, Verdict::caveat)
+    let caveats =
+        left_out(taken.done).into_iter().chain(taken.warnings.iter().map(|why| format!("{}.", capital(why))));
+    caveats.chain(taken.caveat.clone()).fold(verdict, Verdict::caveat)
 }
 
 /// What several rungs came to together.
@@ -131,6 +135,7 @@ fn did(taken: &Taken<'_>) -> Vec<String> {
             cured.iter().filter_map(|cured| cured.counted.first()).map(|counted| counted.bytes).sum();
         all.push(format!("meanwhile the system counted {} of discards at {}", amount(discarded), top.device));
     }
+    all.extend(cured.iter().filter_map(|cured| cured.read_back).map(became));
     let speeds: Vec<f64> = passes(taken.done).map(Segment::bytes_per_s).collect();
     if !speeds.is_empty() {
         let list: Vec<String> = speeds.iter().map(|speed| rate(*speed)).collect();
@@ -144,6 +149,21 @@ fn did(taken: &Taken<'_>) -> Vec<String> {
         all.push("no place was found that is slow enough to be written again".to_owned());
     }
     all
+}
+
+/// What reads show of a drive that was to hold nothing any more.
+fn became(Became { same, blank, other, unreadable, empty }: Became) -> String {
+    let held = same + blank + other + unreadable;
+    if held == 0 {
+        return format!("all {empty} places that were looked at had held nothing before");
+    }
+    let mut parts = vec![format!("{blank} hold nothing now")];
+    let others =
+        [(other, "hold something else"), (same, "still give the same"), (unreadable, "can not be read")];
+    parts.extend(
+        others.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")),
+    );
+    format!("of {held} places that had held something, {}", parts.join(", "))
 }
 
 fn cured(done: &Evidence) -> impl Iterator<Item = &Cured> {
@@ -181,6 +201,16 @@ struct ChangeRow {
 }
 
 #[derive(Serialize)]
+struct StepRow {
+    rung: &'static str,
+    helped: &'static str,
+    bytes: u64,
+    bytes_left_out: u64,
+    bytes_written: u64,
+    elapsed_ns: u64,
+}
+
+#[derive(Serialize)]
 struct PassRow {
     rung: &'static str,
     pass: usize,
@@ -199,6 +229,24 @@ struct LadderRow {
     destroys: &'static str,
     bytes_written_max: Option<u64>,
     not_taken_because: Option<String>,
+}
+
+/// What each step has done: bytes that it was done for, and bytes that it has written.
+pub(super) fn step_rows(taken: &[Taken<'_>]) -> Vec<Row> {
+    let of = |taken: &Taken<'_>| {
+        let cured = || cured(taken.done);
+        let passed = || passes(taken.done).map(|pass| pass.total().bytes);
+        let segments = taken.done.segments.iter().map(|segment| segment.elapsed().0);
+        row(StepRow {
+            rung: taken.name.text(),
+            helped: taken.helped.text(),
+            bytes: cured().map(|cured| cured.bytes).sum::<u64>() + passed().max().unwrap_or(0),
+            bytes_left_out: cured().flat_map(|cured| &cured.left_out).map(|left| left.bytes).sum(),
+            bytes_written: cured().map(|cured| cured.bytes_written).sum::<u64>() + passed().sum::<u64>(),
+            elapsed_ns: cured().map(|cured| cured.took.0).chain(segments).sum(),
+        })
+    };
+    taken.iter().map(of).collect()
 }
 
 /// Before and after, by rung.
@@ -285,11 +333,14 @@ pub(super) fn ladder(
 /// Why a rung was not taken.
 fn why_not(scene: &Scene<'_>, name: RungName, helps: &dyn Fn(RungName) -> bool) -> String {
     let rung = name.rung();
-    if let Some(obstacle) = rung.obstacle(scene) {
+    if let Some(obstacle) = scene.obstacle(name) {
         return obstacle;
     }
     if scene.options.dry_run {
-        return "this only says what could be done".into();
+        return match rung.doubt(scene) {
+            Some(doubt) => format!("this only says what could be done; {doubt}"),
+            None => "this only says what could be done".into(),
+        };
     }
     if !helps(name) {
         return "nothing that was found here calls for it".into();

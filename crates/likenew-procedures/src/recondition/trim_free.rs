@@ -5,7 +5,7 @@ use likenew_core::drive::Kind;
 use likenew_core::look::Look;
 use likenew_core::procedure::{Evidence, Step};
 
-use super::rung::{Rung, RungCard, RungName, Scene, rest, was_cured};
+use super::rung::{Rung, RungCard, RungName, Scene, looked, rest, was_cured};
 
 pub(super) struct TrimFree;
 
@@ -45,7 +45,7 @@ impl Rung for TrimFree {
     }
 
     fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-        if done.sights.is_empty() {
+        if looked(done) == 0 {
             return Some(Step::Look(Look::Cure(Cure::TrimFree)));
         }
         rest(scene, done, RungName::Trim).filter(|_| was_cured(done))

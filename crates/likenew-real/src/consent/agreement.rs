@@ -1,4 +1,11 @@
-//! What a person has typed to agree to a loss.
+//! What a person has typed to agree to a loss, or to a step of which nothing is lost.
+
+use std::path::Path;
+
+use likenew_core::fault::Fault;
+
+use super::refusal;
+use crate::stable_id::StableId;
 
 /// A drive or file, named by what it is known by, and everything that is on it, named too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,4 +14,23 @@ pub struct Agreement {
     pub id: String,
     /// What may be destroyed: names of file systems, partition tables and the like.
     pub destroy: Vec<String>,
+}
+
+impl Agreement {
+    /// Whether this names what lies at `path`.
+    ///
+    /// # Errors
+    /// A refusal that says what it is known by.
+    pub fn names(&self, path: &Path, id: &StableId) -> Result<(), Fault> {
+        if self.id == id.text {
+            return Ok(());
+        }
+        Err(refusal(
+            path,
+            &format!(
+                "\"{}\" is not its {}, which is \"{}\"; if that is the one you mean, consent with that",
+                self.id, id.kind, id.text
+            ),
+        ))
+    }
 }

@@ -1,8 +1,8 @@
 //! Consent to write to what holds something, or may: a block device, or an existing file. Nothing else in this project can
 //! make one, and without one neither is ever opened for writing.
 //!
-//! There are two ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves, and [`Consent::to_overwrite`],
-//! for what a person has looked at ([`Loss`]) and named ([`Agreement`]). [`UnusedConsent`] is for less: what no partition of a disk covers.
+//! There are three ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves; [`Consent::to_overwrite`],
+//! for what a person has looked at ([`Loss`]) and named ([`Agreement`]); and [`Consent::to_rewrite`], for what gets the same bytes back. [`UnusedConsent`] is for less: what no partition of a disk covers.
 
 mod agreement;
 mod identity;

@@ -37,8 +37,27 @@ impl Consent {
         Self::take(&loss.path, loss, agreement)
     }
 
+    /// Consents to rewriting the block device at `path` with what is on it already: nothing that it carries has to be named, as nothing of it
+    /// is lost. Every other check is the same.
+    ///
+    /// # Errors
+    /// As [`Consent::to_overwrite`]; and a refusal of what is no block device.
+    pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, Fault> {
+        let loss = Loss::at(path)?;
+        if !loss.is_device() {
+            return Err(refusal(path, "it is no block device; give that, or a folder on it"));
+        }
+        agreement.names(path, &loss.id)?;
+        Self::hold(path, &loss)
+    }
+
     fn take(path: &Path, loss: &Loss, agreement: &Agreement) -> Result<Self, Fault> {
         loss.check(agreement)?;
+        Self::hold(path, loss)
+    }
+
+    /// Holds what was looked at.
+    fn hold(path: &Path, loss: &Loss) -> Result<Self, Fault> {
         let opened = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
         // What was looked at is what was opened, and is still what it was: from here on nobody can mount or claim it.
         if Identity::of(&opened)? != loss.identity || Loss::at(&loss.path)? != *loss {
@@ -58,15 +77,7 @@ impl Loss {
     /// A refusal that says what was to be typed.
     pub fn check(&self, agreement: &Agreement) -> Result<(), Fault> {
         let Self { path, id, carries, .. } = self;
-        if agreement.id != id.text {
-            return Err(refusal(
-                path,
-                &format!(
-                    "\"{}\" is not its {}, which is \"{}\"; if that is the one you mean, consent with that",
-                    agreement.id, id.kind, id.text
-                ),
-            ));
-        }
+        agreement.names(path, id)?;
         let unnamed: Vec<&str> = carries
             .iter()
             .copied()

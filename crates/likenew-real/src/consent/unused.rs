@@ -5,6 +5,7 @@
 //! is locked in the way that tools for partitions keep to (flock on the disk). What lies before the first partition is never touched,
 //! as loaders lie there, nor the tables themselves, nor holes shorter than 1 MiB.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -24,7 +25,8 @@ use crate::clock::Monotonic;
 use crate::device::capacity;
 use crate::fault::not_possible;
 use crate::identify::resolve;
-use crate::in_use::use_of_whole;
+use crate::in_use::{add_with_what_is_below, below, use_of_whole};
+use crate::mounts::Mount;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
 
@@ -57,6 +59,39 @@ pub struct UnusedConsent {
 }
 
 impl UnusedSpace {
+    /// Of the one disk with partitions below a folder, whatever layers lie between.
+    ///
+    /// # Errors
+    /// There is no such disk, or there are several; or as [`UnusedSpace::at`].
+    pub fn under(folder: &Path) -> Result<Self, Fault> {
+        let opened = File::open(folder).map_err(Fault::system(format!("open {}", folder.display())))?;
+        let mount = Mount::of(opened);
+        let mount = mount.ok_or_else(|| refusal(folder, "the system does not say where it lies"))?;
+        Self::below(&mount)
+    }
+
+    /// The same of a mount.
+    pub(crate) fn below(mount: &Mount) -> Result<Self, Fault> {
+        let refuse = |reason: &str| refusal(Path::new(&mount.point), reason);
+        let mut stands_on = HashSet::new();
+        if let Some(device) = below(mount) {
+            add_with_what_is_below(&device, &mut stands_on);
+        }
+        let devices = stands_on.into_iter().map(BlockDevice::at);
+        let mut disks: Vec<String> =
+            devices.filter(BlockDevice::is_partition).map(|device| device.disk().name()).collect();
+        disks.sort();
+        disks.dedup();
+        match &disks[..] {
+            [disk] => Self::at(&Path::new("/dev").join(disk)),
+            [] => Err(refuse("no disk with partitions is known below it")),
+            [..] => Err(refuse(&format!(
+                "it lies on several disks ({}); of these, none is taken for another",
+                disks.join(", ")
+            ))),
+        }
+    }
+
     /// Looks at the disk at `path`, and changes nothing.
     ///
     /// # Errors
@@ -135,15 +170,7 @@ impl UnusedConsent {
     /// A refusal that names the check which failed, and what to do.
     pub fn take(space: &UnusedSpace, agreement: &Agreement) -> Result<Self, Fault> {
         let UnusedSpace { path, id, .. } = space;
-        if agreement.id != id.text {
-            return Err(refusal(
-                path,
-                &format!(
-                    "\"{}\" is not its {}, which is \"{}\"; if that is the one you mean, consent with that",
-                    agreement.id, id.kind, id.text
-                ),
-            ));
-        }
+        agreement.names(path, id)?;
         let opened = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| not_possible("open for writing", path, errno))?;
         let consent = Self { space: space.clone(), opened };

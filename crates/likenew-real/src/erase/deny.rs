@@ -2,46 +2,9 @@
 
 use std::sync::LazyLock;
 
+use likenew_core::outlook::Deed;
 use regex::Regex;
 use serde::Deserialize;
-
-/// Something that is done to a drive, or advised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// Trimming what is free in mounted file systems.
-    Fstrim,
-    /// Discard of space outside of partitions.
-    DiscardFree,
-    /// Rewriting what is there, in place.
-    Refresh,
-    /// Filling free space of a file system.
-    OverwriteFree,
-    /// Discard of a whole device or partition.
-    Discard,
-    /// Writing all of it.
-    Overwrite,
-    /// Format NVM with an erase.
-    NvmeFormat,
-    /// NVMe's Sanitize.
-    NvmeSanitize,
-    /// SECURITY ERASE UNIT.
-    AtaSecureErase,
-    /// ATA's Sanitize.
-    AtaSanitize,
-}
-
-impl Step {
-    /// Whether the drive itself erases: such a command can not be ended, and what goes wrong in it may cost the drive.
-    pub fn is_by_the_drive(self) -> bool {
-        matches!(self, Self::NvmeFormat | Self::NvmeSanitize | Self::AtaSecureErase | Self::AtaSanitize)
-    }
-
-    /// Whether everything on the device is lost by it.
-    pub fn destroys(self) -> bool {
-        self.is_by_the_drive() || matches!(self, Self::Discard | Self::Overwrite)
-    }
-}
 
 /// How much stands against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -76,7 +39,7 @@ struct Written {
     model: String,
     #[serde(default)]
     firmware: String,
-    steps: Vec<Step>,
+    steps: Vec<Deed>,
     level: Level,
     why: String,
     source: String,
@@ -102,11 +65,11 @@ static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
 });
 
 /// What is known against doing this to a model with this firmware; an unknown firmware may be any.
-pub fn known_against(step: Step, model: &str, firmware: Option<&str>) -> Vec<Known> {
+pub fn known_against(deed: Deed, model: &str, firmware: Option<&str>) -> Vec<Known> {
     // Models of SATA drives come with their bus for a maker where SCSI tells them.
     let model = model.trim().trim_start_matches("ATA ").trim_start();
     let fits = |entry: &&Entry| {
-        entry.written.steps.contains(&step)
+        entry.written.steps.contains(&deed)
             && entry.model.is_match(model)
             && firmware.is_none_or(|firmware| entry.firmware.is_match(firmware.trim()))
     };
@@ -133,24 +96,24 @@ mod tests {
 
     #[test]
     fn what_is_known_is_found_for_its_step_and_firmware_alone() {
-        let levels = |step, model, firmware| {
-            known_against(step, model, firmware).iter().map(|known| known.level).collect::<Vec<_>>()
+        let levels = |deed, model, firmware| {
+            known_against(deed, model, firmware).iter().map(|known| known.level).collect::<Vec<_>>()
         };
         use Level::{Deny, Warn};
-        for (step, model, firmware, expected) in [
-            (Step::NvmeSanitize, "INTEL SSDPEKNW010T8", Some("002C"), &[Deny][..]),
-            (Step::NvmeFormat, "INTEL SSDPEKNW010T8", Some("002C"), &[]),
-            (Step::NvmeFormat, "INTEL SSDPEKKF256G8L", None, &[Deny]),
-            (Step::NvmeFormat, "INTEL SSDPEKKF512G8L", None, &[]),
-            (Step::NvmeFormat, "SAMSUNG MZVLV256HCHP-000L1", None, &[Warn]),
-            (Step::Discard, "ATA SuperSSpeed S238 128GB", None, &[Deny]),
-            (Step::Discard, "Samsung SSD 860 EVO 1TB", Some("RVT04B6Q"), &[Warn]),
-            (Step::Overwrite, "Samsung SSD 980 PRO 2TB", Some("3B2QGXA7"), &[Warn]),
-            (Step::Overwrite, "Samsung SSD 980 PRO 2TB", Some("5B2QGXA7"), &[]),
-            (Step::Overwrite, "Samsung SSD 980 PRO 2TB", None, &[Warn]),
-            (Step::Discard, "My Samsung SSD 860 EVO", None, &[]),
+        for (deed, model, firmware, expected) in [
+            (Deed::NvmeSanitize, "INTEL SSDPEKNW010T8", Some("002C"), &[Deny][..]),
+            (Deed::NvmeFormat, "INTEL SSDPEKNW010T8", Some("002C"), &[]),
+            (Deed::NvmeFormat, "INTEL SSDPEKKF256G8L", None, &[Deny]),
+            (Deed::NvmeFormat, "INTEL SSDPEKKF512G8L", None, &[]),
+            (Deed::NvmeFormat, "SAMSUNG MZVLV256HCHP-000L1", None, &[Warn]),
+            (Deed::Discard, "ATA SuperSSpeed S238 128GB", None, &[Deny]),
+            (Deed::Discard, "Samsung SSD 860 EVO 1TB", Some("RVT04B6Q"), &[Warn]),
+            (Deed::Overwrite, "Samsung SSD 980 PRO 2TB", Some("3B2QGXA7"), &[Warn]),
+            (Deed::Overwrite, "Samsung SSD 980 PRO 2TB", Some("5B2QGXA7"), &[]),
+            (Deed::Overwrite, "Samsung SSD 980 PRO 2TB", None, &[Warn]),
+            (Deed::Discard, "My Samsung SSD 860 EVO", None, &[]),
         ] {
-            assert_eq!(levels(step, model, firmware), expected, "{step:?} {model} {firmware:?}");
+            assert_eq!(levels(deed, model, firmware), expected, "{deed:?} {model} {firmware:?}");
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct Sanitize {
 }
 
 impl Sanitize {
-    fn is_any(self) -> bool {
+    pub(crate) fn is_any(self) -> bool {
         self.block || self.crypto || self.overwrite
     }
 }

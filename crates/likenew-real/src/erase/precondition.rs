@@ -5,9 +5,10 @@ use std::path::Path;
 use likenew_core::facts::{Drive, DriveKind, Fact};
 use likenew_core::fault::Fault;
 use likenew_core::look::Seen;
+use likenew_core::outlook::Deed;
 use rustix::fs::{Mode, OFlags};
 
-use super::deny::{Level, Step, known_against};
+use super::deny::{Level, known_against};
 use super::instructions::AtaSecurity;
 use super::power_supply::PowerSupply;
 use crate::fault::not_possible;
@@ -55,12 +56,12 @@ impl Precondition {
         Self { name, standing }
     }
 
-    /// Whether it stands against this step. What is not known stands only against erases by the drive itself, which can not be ended.
-    pub fn stands_against(&self, step: Step) -> bool {
+    /// Whether it stands against it. What is not known stands only against erases by the drive itself, which can not be ended.
+    pub fn stands_against(&self, deed: Deed) -> bool {
         match self.standing {
             Standing::Holds(_) | Standing::Warns(_) => false,
             Standing::Refuses { .. } => true,
-            Standing::Unknown { .. } => step.is_by_the_drive(),
+            Standing::Unknown { .. } => deed.is_by_the_drive(),
         }
     }
 }
@@ -78,7 +79,7 @@ pub struct Surroundings {
 ///
 /// # Errors
 /// The path can not be looked at, or there is no drive below it that could be asked.
-pub fn preconditions(path: &Path, step: Step) -> Result<Vec<(String, Vec<Precondition>)>, Fault> {
+pub fn preconditions(path: &Path, deed: Deed) -> Result<Vec<(String, Vec<Precondition>)>, Fault> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
         .map_err(|errno| not_possible("look at", path, errno))?;
     let power = PowerSupply::now();
@@ -86,7 +87,7 @@ pub fn preconditions(path: &Path, step: Step) -> Result<Vec<(String, Vec<Precond
         Seen::Facts(facts) => {
             let of = |drive: &Drive| {
                 let security = AtaSecurity::of(&drive.name);
-                (drive.name.clone(), for_drive(drive, Surroundings { power, security }, step))
+                (drive.name.clone(), for_drive(drive, Surroundings { power, security }, deed))
             };
             Ok(facts.drives.iter().map(of).collect())
         }
@@ -100,28 +101,28 @@ pub fn preconditions(path: &Path, step: Step) -> Result<Vec<(String, Vec<Precond
 }
 
 /// The same for one drive of which the facts are known.
-pub fn for_drive(drive: &Drive, surroundings: Surroundings, step: Step) -> Vec<Precondition> {
+pub fn for_drive(drive: &Drive, surroundings: Surroundings, deed: Deed) -> Vec<Precondition> {
     let mut all = vec![
         Precondition::new("power", power(surroundings.power)),
         Precondition::new("temperature", temperature(drive)),
     ];
     all.extend(health(drive).into_iter().map(|standing| Precondition::new("health", standing)));
-    all.extend(model(drive, step).into_iter().map(|standing| Precondition::new("model", standing)));
-    if step.is_by_the_drive() {
-        all.push(Precondition::new("way", way(drive, step)));
+    all.extend(model(drive, deed).into_iter().map(|standing| Precondition::new("model", standing)));
+    if deed.is_by_the_drive() {
+        all.push(Precondition::new("way", way(drive, deed)));
     }
-    if matches!(step, Step::AtaSecureErase | Step::AtaSanitize) {
-        all.push(Precondition::new("security", security(surroundings.security, step)));
+    if matches!(deed, Deed::AtaSecureErase | Deed::AtaSanitize) {
+        all.push(Precondition::new("security", security(surroundings.security, deed)));
     }
     all
 }
 
-/// The refusal that the first of them is, if one stands against the step.
+/// The refusal that the first of them is, if one stands against the deed.
 ///
 /// # Errors
 /// That one.
-pub fn require(path: &Path, found: &[Precondition], step: Step) -> Result<(), Fault> {
-    let Some(against) = found.iter().find(|found| found.stands_against(step)) else { return Ok(()) };
+pub fn require(path: &Path, found: &[Precondition], deed: Deed) -> Result<(), Fault> {
+    let Some(against) = found.iter().find(|found| found.stands_against(deed)) else { return Ok(()) };
     let reason = match &against.standing {
         Standing::Refuses { why, remedy } => format!("{why}; {remedy}"),
         Standing::Unknown { why, help } => format!("{why}, and this can not be ended once it runs; {help}"),
@@ -218,12 +219,12 @@ fn health(drive: &Drive) -> Vec<Standing> {
     all
 }
 
-fn model(drive: &Drive, step: Step) -> Vec<Standing> {
+fn model(drive: &Drive, deed: Deed) -> Vec<Standing> {
     let Some(model) = drive.identity.model.value() else {
         return vec![unknown("its model", &drive.identity.model, "see likenew facts")];
     };
     let firmware = drive.identity.firmware.value().map(String::as_str);
-    let known = known_against(step, model, firmware);
+    let known = known_against(deed, model, firmware);
     if known.is_empty() {
         return vec![Standing::Holds(format!("nothing is known against that for {model}"))];
     }
@@ -237,9 +238,9 @@ fn model(drive: &Drive, step: Step) -> Vec<Standing> {
 }
 
 /// How commands get to it: bridges of USB swallow some, and answer others themselves.
-fn way(drive: &Drive, step: Step) -> Standing {
-    let wants = match step {
-        Step::NvmeFormat | Step::NvmeSanitize => DriveKind::Nvme,
+fn way(drive: &Drive, deed: Deed) -> Standing {
+    let wants = match deed {
+        Deed::NvmeFormat | Deed::NvmeSanitize => DriveKind::Nvme,
         _ => DriveKind::Sata,
     };
     match drive.kind {
@@ -252,7 +253,7 @@ fn way(drive: &Drive, step: Step) -> Standing {
     }
 }
 
-fn security(security: Option<AtaSecurity>, step: Step) -> Standing {
+fn security(security: Option<AtaSecurity>, deed: Deed) -> Standing {
     let Some(security) = security else {
         return Standing::Unknown {
             why: "whether it is locked is not known".to_owned(),
@@ -271,7 +272,7 @@ fn security(security: Option<AtaSecurity>, step: Step) -> Standing {
             "suspend the machine and wake it, which thaws most drives",
         );
     }
-    if security.enabled && step == Step::AtaSecureErase {
+    if security.enabled && deed == Deed::AtaSecureErase {
         return refuses(
             "a password is set on it already",
             "take it away with that password first (hdparm --security-disable)",
@@ -301,61 +302,61 @@ mod tests {
 
     const MAINS: Surroundings = Surroundings { power: PowerSupply::Mains, security: None };
 
-    fn refusal(drive: &Drive, surroundings: Surroundings, step: Step) -> Option<String> {
-        let found = for_drive(drive, surroundings, step);
-        require(Path::new("/dev/sdx"), &found, step).err().map(|fault| fault.to_string())
+    fn refusal(drive: &Drive, surroundings: Surroundings, deed: Deed) -> Option<String> {
+        let found = for_drive(drive, surroundings, deed);
+        require(Path::new("/dev/sdx"), &found, deed).err().map(|fault| fault.to_string())
     }
 
     #[test]
     fn a_sound_drive_is_refused_nothing_that_it_takes() {
         let nvme = sound(DriveKind::Nvme, "GOOD DRIVE");
-        for step in [Step::Fstrim, Step::Discard, Step::Overwrite, Step::NvmeFormat] {
-            assert_eq!(refusal(&nvme, MAINS, step), None, "{step:?}");
+        for deed in [Deed::Fstrim, Deed::Discard, Deed::Overwrite, Deed::NvmeFormat] {
+            assert_eq!(refusal(&nvme, MAINS, deed), None, "{deed:?}");
         }
         let sata = sound(DriveKind::Sata, "GOOD DRIVE");
         let open = AtaSecurity { supported: true, ..AtaSecurity::default() };
         let open = Surroundings { security: Some(open), ..MAINS };
-        assert_eq!(refusal(&sata, open, Step::AtaSecureErase), None);
+        assert_eq!(refusal(&sata, open, Deed::AtaSecureErase), None);
     }
 
     #[test]
     fn everything_that_stands_against_it_says_what_to_do() {
         type Change = fn(&mut Drive);
-        let cases: [(Change, Step, &str); 11] = [
-            (|drive| drive.health.failing = Fact::known(true, "t"), Step::Discard, "failing"),
-            (|drive| drive.health.read_only = Fact::known(true, "t"), Step::Fstrim, "read-only"),
-            (|drive| drive.health.pending_sectors = Fact::known(3, "t"), Step::Refresh, "3 of its sectors"),
+        let cases: [(Change, Deed, &str); 11] = [
+            (|drive| drive.health.failing = Fact::known(true, "t"), Deed::Discard, "failing"),
+            (|drive| drive.health.read_only = Fact::known(true, "t"), Deed::Fstrim, "read-only"),
+            (|drive| drive.health.pending_sectors = Fact::known(3, "t"), Deed::Refresh, "3 of its sectors"),
             (
                 |drive| {
                     drive.health.spare_percent = Fact::known(5.0, "t");
                     drive.health.spare_threshold_percent = Fact::known(10.0, "t");
                 },
-                Step::Overwrite,
+                Deed::Overwrite,
                 "5 % of its spare",
             ),
-            (|drive| drive.health.temperature_c = Fact::known(71.0, "t"), Step::Discard, "71 °C"),
+            (|drive| drive.health.temperature_c = Fact::known(71.0, "t"), Deed::Discard, "71 °C"),
             (
                 |drive| {
                     drive.health.temperature_c = Fact::known(61.0, "t");
                     drive.identity.rotation_rpm = Fact::known(7200, "t");
                 },
-                Step::Overwrite,
+                Deed::Overwrite,
                 "60 °C",
             ),
-            (|drive| drive.health.throttling = Fact::known(true, "t"), Step::Discard, "slowing itself"),
-            (|drive| drive.kind = DriveKind::Usb, Step::NvmeFormat, "behind USB"),
-            (|drive| drive.kind = DriveKind::Sata, Step::NvmeFormat, "no drive that takes"),
+            (|drive| drive.health.throttling = Fact::known(true, "t"), Deed::Discard, "slowing itself"),
+            (|drive| drive.kind = DriveKind::Usb, Deed::NvmeFormat, "behind USB"),
+            (|drive| drive.kind = DriveKind::Sata, Deed::NvmeFormat, "no drive that takes"),
             (
                 |drive| drive.identity.model = Fact::known("INTEL SSDPEKKF256G8L".into(), "t"),
-                Step::NvmeFormat,
+                Deed::NvmeFormat,
                 "2677",
             ),
-            (|drive| drive.health.failing = Fact::Unasked, Step::NvmeFormat, "can not be ended"),
+            (|drive| drive.health.failing = Fact::Unasked, Deed::NvmeFormat, "can not be ended"),
         ];
-        for (change, step, word) in cases {
+        for (change, deed, word) in cases {
             let mut drive = sound(DriveKind::Nvme, "GOOD DRIVE");
             change(&mut drive);
-            let text = refusal(&drive, MAINS, step).unwrap();
+            let text = refusal(&drive, MAINS, deed).unwrap();
             assert!(text.contains(word) && text.contains("stays as it is") && text.contains("; "), "{text}");
         }
         let nvme = sound(DriveKind::Nvme, "GOOD DRIVE");
@@ -365,7 +366,7 @@ mod tests {
             (PowerSupply::BatteryOfUnknownCharge, true),
             (PowerSupply::Unlisted, false),
         ] {
-            let text = refusal(&nvme, Surroundings { power, ..MAINS }, Step::Discard);
+            let text = refusal(&nvme, Surroundings { power, ..MAINS }, Deed::Discard);
             assert_eq!(text.is_some_and(|text| text.contains("plug it in")), refused, "{power:?}");
         }
     }
@@ -373,10 +374,10 @@ mod tests {
     #[test]
     fn what_is_not_known_stands_against_erases_by_the_drive_alone() {
         let silent = Drive { kind: DriveKind::Nvme, ..Drive::default() };
-        for step in [Step::Fstrim, Step::Discard, Step::Overwrite, Step::Refresh] {
-            assert_eq!(refusal(&silent, MAINS, step), None, "{step:?}");
+        for deed in [Deed::Fstrim, Deed::Discard, Deed::Overwrite, Deed::Refresh] {
+            assert_eq!(refusal(&silent, MAINS, deed), None, "{deed:?}");
         }
-        let text = refusal(&silent, MAINS, Step::NvmeFormat).unwrap();
+        let text = refusal(&silent, MAINS, Deed::NvmeFormat).unwrap();
         assert!(text.contains("temperature is not known"), "{text}");
     }
 
@@ -386,11 +387,11 @@ mod tests {
         let with = |change: fn(&mut AtaSecurity)| {
             let mut security = AtaSecurity { supported: true, ..AtaSecurity::default() };
             change(&mut security);
-            refusal(&sata, Surroundings { security: Some(security), ..MAINS }, Step::AtaSecureErase).unwrap()
+            refusal(&sata, Surroundings { security: Some(security), ..MAINS }, Deed::AtaSecureErase).unwrap()
         };
         assert!(with(|security| security.locked = true).contains("unlock it"));
         assert!(with(|security| security.frozen = true).contains("suspend"));
         assert!(with(|security| security.enabled = true).contains("security-disable"));
-        assert!(refusal(&sata, MAINS, Step::AtaSecureErase).unwrap().contains("as root"));
+        assert!(refusal(&sata, MAINS, Deed::AtaSecureErase).unwrap().contains("as root"));
     }
 }

@@ -1,5 +1,6 @@
 //! Blocks read here and there, to see what became of a drive's contents.
 
+use likenew_core::cure::Became;
 use likenew_core::fault::Fault;
 use likenew_core::io::Slot;
 use rustix::fs::{SeekFrom, seek};
@@ -23,21 +24,6 @@ enum Sample {
     Ones,
     Data([u8; 32]),
     Unreadable,
-}
-
-/// What became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Became {
-    /// Blocks that held data, and hold the same.
-    pub same: u64,
-    /// Blocks that held data, and hold nothing but zeros or ones now.
-    pub blank: u64,
-    /// Blocks that held data, and hold other data now.
-    pub other: u64,
-    /// Blocks that can not be read now.
-    pub unreadable: u64,
-    /// Blocks that held nothing before, so that they show nothing.
-    pub empty: u64,
 }
 
 impl Samples {

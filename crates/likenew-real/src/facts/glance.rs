@@ -123,7 +123,8 @@ impl Drive for Glance {
             (Look::Facts, Some((fd, path, kind))) => {
                 Ok(look_at(fd, (*kind != Kind::Device).then_some(path.as_path())))
             }
-            _ => Ok(Seen::Unknown("it was opened for facts alone".to_owned())),
+            (Look::Outlook, Some((fd, ..))) => Ok(crate::erase::outlook::look_at(fd)),
+            _ => Ok(Seen::Unknown("it was opened to be looked at alone".to_owned())),
         }
     }
 }

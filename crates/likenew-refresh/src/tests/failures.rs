@@ -86,6 +86,7 @@ fn the_first_place_that_can_not_be_read_ends_it() {
         "{error}"
     );
     assert!(error.to_string().contains("8 KiB at byte 40960"), "{error}");
+    assert!(!error.needs_journal(), "what came before is durable and was read back");
     drop(refresh);
     assert!(ground.device.is_unreadable(5 * CHUNK as usize, 4096), "nobody has written there");
     assert_eq!(ground.flushes, 3, "two chunks each, and what was written before");

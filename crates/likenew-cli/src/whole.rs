@@ -1,4 +1,4 @@
-//! A device that was consented to, which can be given up or formatted as a whole between measurements.
+//! A block device to which something can be done as a whole between measurements: given up, formatted, or written again with what is on it.
 //!
 //! Such a step needs the device for itself, so that what measures it is closed before and opened again after it. Everything that has to hold is looked at
 //! again each time, and the consent is asked of the same words.
@@ -7,46 +7,62 @@ use std::path::PathBuf;
 
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
-use likenew_core::cure::{Cure, Cured, LeftOut};
+use likenew_core::cure::{Cure, CureEnd, Cured, LeftOut};
 use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
 use likenew_core::fault::Fault;
 use likenew_core::look::{Look, Seen};
+use likenew_core::outlook::Deed;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_real::clock::Monotonic;
 use likenew_real::consent::{Agreement, Consent};
 use likenew_real::engine::Engine;
-use likenew_real::erase::deny::Step;
 use likenew_real::erase::discard::discard;
 use likenew_real::erase::format::{Erase, FormatPlan};
 use likenew_real::erase::precondition::{preconditions, require};
+use likenew_real::erase::samples::Samples;
 use likenew_real::open::{Options, open};
 
 use crate::interrupt;
+use crate::rewriting::Rewriting;
+
+/// Places that are looked at before and after everything was to be given up.
+const SAMPLES: u64 = 1024;
+
+/// What was agreed to.
+pub(crate) enum Right {
+    /// Everything on it may be lost.
+    Lose(Agreement),
+    /// It may be written to, with what is on it already; it is measured by reads.
+    Rewrite(Rewriting),
+}
 
 /// An open device, and what opens it again.
-pub(crate) struct Erasing {
+pub(crate) struct Whole {
     path: PathBuf,
-    agreement: Agreement,
+    right: Right,
     engine: Engine,
     clock: Monotonic,
     /// Nothing only while a step has the device for itself, and after it could not be opened again.
     drive: Option<Box<dyn Drive>>,
 }
 
-impl Erasing {
-    /// Opens what was consented to.
+impl Whole {
+    /// Opens what was agreed to.
     ///
     /// # Errors
     /// A refusal of [`Consent::to_overwrite`], or what [`open`] fails by.
-    pub(crate) fn open(path: PathBuf, agreement: Agreement, engine: Engine) -> Result<Self, Fault> {
-        let mut erasing = Self { path, agreement, engine, clock: Monotonic::start(), drive: None };
-        erasing.open_again()?;
-        Ok(erasing)
+    pub(crate) fn open(path: PathBuf, right: Right, engine: Engine) -> Result<Self, Fault> {
+        let mut whole = Self { path, right, engine, clock: Monotonic::start(), drive: None };
+        whole.open_again()?;
+        Ok(whole)
     }
 
     fn open_again(&mut self) -> Result<(), Fault> {
-        let consent = Some(Consent::to_overwrite(&self.path, &self.agreement)?);
+        let consent = match &self.right {
+            Right::Lose(agreement) => Some(Consent::to_overwrite(&self.path, agreement)?),
+            Right::Rewrite(_) => None,
+        };
         let options = Options { engine: self.engine, layout: None, consent, reserve: None };
         let mut drive = open(&self.path, options)?;
         drive.go_on_at(self.clock.now());
@@ -65,12 +81,12 @@ impl Erasing {
     /// Closes the device for a step and opens it again after it. What refuses the step is an answer.
     fn alone(
         &mut self,
-        step: Step,
-        act: impl FnOnce(&Consent) -> Result<Cured, Fault>,
+        deed: Deed,
+        act: impl FnOnce(&Right, Consent) -> Result<Cured, Fault>,
     ) -> Result<Seen, Fault> {
         self.drive = None;
         let began = self.clock.now();
-        let came = self.permitted(step).and_then(|consent| act(&consent));
+        let came = self.permitted(deed).and_then(|consent| act(&self.right, consent));
         self.open_again()?;
         match came {
             Ok(cured) => Ok(Seen::Cured(Cured { took: self.clock.now() - began, ..cured })),
@@ -79,34 +95,46 @@ impl Erasing {
         }
     }
 
-    fn permitted(&self, step: Step) -> Result<Consent, Fault> {
-        for (_, found) in preconditions(&self.path, step)? {
-            require(&self.path, &found, step)?;
+    fn permitted(&self, deed: Deed) -> Result<Consent, Fault> {
+        for (_, found) in preconditions(&self.path, deed)? {
+            require(&self.path, &found, deed)?;
         }
-        Consent::to_overwrite(&self.path, &self.agreement)
+        match &self.right {
+            Right::Lose(agreement) => Consent::to_overwrite(&self.path, agreement),
+            Right::Rewrite(rewriting) => Consent::to_rewrite(&self.path, &rewriting.agreement),
+        }
     }
 }
 
 fn give_up(consent: &Consent) -> Result<Cured, Fault> {
+    let before = Samples::read(consent, SAMPLES)?;
     let came = discard(consent, |_, _| !interrupt::asked())?;
+    let read_back = Some(before.became(&Samples::read(consent, SAMPLES)?));
+    let end = if came.stopped && interrupt::asked() { CureEnd::Stopped } else { CureEnd::Complete };
     let refused =
         came.refused.iter().map(|(range, why)| LeftOut { bytes: range.end - range.start, why: why.clone() });
-    Ok(Cured { bytes: came.bytes_done, left_out: refused.collect(), ..Cured::default() })
+    Ok(Cured { bytes: came.bytes_done, left_out: refused.collect(), read_back, end, ..Cured::default() })
 }
 
 fn format(consent: &Consent, erase: Erase) -> Result<Cured, Fault> {
     let plan = FormatPlan::of(consent, erase)?;
     anstream::eprintln!("The drive formats itself: {}. That can not be ended.", plan.in_words());
+    let before = Samples::read(consent, SAMPLES)?;
     let formatted = plan.carry_out(consent)?;
     let changed = LeftOut {
         bytes: 0,
         why: "its size or its format is not what it was: look at it before it is used".into(),
     };
     let left_out = if formatted.is_as_before { Vec::new() } else { vec![changed] };
-    Ok(Cured { bytes: plan.bytes, left_out, ..Cured::default() })
+    // Places of a drive of another size are other places.
+    let read_back = match formatted.is_as_before {
+        true => Some(before.became(&Samples::read(consent, SAMPLES)?)),
+        false => None,
+    };
+    Ok(Cured { bytes: plan.bytes, left_out, read_back, ..Cured::default() })
 }
 
-impl Drive for Erasing {
+impl Drive for Whole {
     fn identity(&self) -> Identity {
         self.drive().identity()
     }
@@ -141,13 +169,21 @@ impl Drive for Erasing {
     }
 
     fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
-        match look {
-            Look::Cure(Cure::Discard) => self.alone(Step::Discard, give_up),
-            Look::Cure(Cure::Format { crypto }) => {
-                let erase = if *crypto { Erase::Key } else { Erase::UserData };
-                self.alone(Step::NvmeFormat, |consent| format(consent, erase))
+        match (look, &self.right) {
+            (Look::Cure(Cure::Discard), Right::Lose(_)) => {
+                self.alone(Deed::Discard, |_, consent| give_up(&consent))
             }
-            look => self.drive_mut().look(look),
+            (Look::Cure(Cure::Format { crypto }), Right::Lose(_)) => {
+                let erase = if *crypto { Erase::Key } else { Erase::UserData };
+                self.alone(Deed::NvmeFormat, |_, consent| format(&consent, erase))
+            }
+            (Look::Cure(Cure::Refresh { pieces }), Right::Rewrite(_)) => {
+                self.alone(Deed::Refresh, |right, consent| match right {
+                    Right::Rewrite(rewriting) => rewriting.rewrite(consent, pieces),
+                    Right::Lose(_) => unreachable!("it was just looked at"),
+                })
+            }
+            (look, _) => self.drive_mut().look(look),
         }
     }
 
