@@ -25,7 +25,7 @@ use rung::Scene;
 use stages::{Stage, has_done, nothing_of, refusal, stages};
 use told::Taken;
 
-pub use recondition_options::ReconditionOptions;
+pub use recondition_options::{Erase, ReconditionOptions};
 pub use rung::{RungCard, RungName};
 
 /// What it asks and costs.

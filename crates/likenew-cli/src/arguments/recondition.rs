@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use likenew_core::units::{Nanos, parse_duration, parse_size};
-use likenew_procedures::recondition::RungName;
+use likenew_procedures::recondition::{Erase, RungName};
 
 use super::{How, On, References};
 
@@ -35,10 +35,29 @@ pub(crate) struct Recondition {
     /// done to drives]
     #[arg(long, value_name = "FILE", requires = "rung")]
     pub(crate) journal: Option<PathBuf>,
+    /// What a drive erases when it formats itself (--rung format): user data, or the key that all of it is encrypted with
+    #[arg(long, value_enum, default_value_t = EraseName::UserData, value_name = "WHAT")]
+    pub(crate) erase: EraseName,
     #[command(flatten)]
     pub(crate) references: References,
     #[command(flatten)]
     pub(crate) how: How,
+}
+
+/// What a format erases, as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EraseName {
+    UserData,
+    Key,
+}
+
+impl From<EraseName> for Erase {
+    fn from(name: EraseName) -> Self {
+        match name {
+            EraseName::UserData => Self::UserData,
+            EraseName::Key => Self::Key,
+        }
+    }
 }
 
 fn rung(text: &str) -> Result<RungName, String> {

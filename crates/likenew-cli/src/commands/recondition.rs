@@ -116,6 +116,7 @@ fn plan(command: &Recondition, aim: &Aim) -> Result<Option<Plan>, Failure> {
         rest: command.rest,
         dry_run: command.dry_run,
         journal: command.journal.clone(),
+        erase: command.erase.into(),
         ..ReconditionOptions::default()
     };
     if let Aim::Simulated(spec) = aim {

@@ -117,6 +117,7 @@ fn a_drive_that_carries_anything_is_refused() {
     refused(guest, "volume-group", &["carries dm-", "take that down"]);
     refused(guest, "encrypted", &["carries dm-", "take that down"]);
     refused(guest, "mapping-mounted", &["is mounted at /mnt/locked", "unmount it"]);
+    refused(guest, "array", &["carries md_pair", "take that down"]);
     refused(guest, "controller", &["a character device", "give a block device"]);
     refused(guest, "format-mounted", &["is mounted at /mnt/discards"]);
     refused(guest, "format-sata", &["no namespace of an NVMe drive", "discard it instead"]);
@@ -170,4 +171,37 @@ fn a_namespace_is_formatted_as_it_was() {
     assert!(format["plan"].as_str().unwrap().contains("namespace 2, erase of user data"), "{format}");
     assert!(format["became"]["blank"].as_u64().unwrap() >= SAMPLES / 8, "{format}");
     refused(guest, "format-key", &["can not erase by its key", "take the erase of user data"]);
+}
+
+#[test]
+fn what_stands_against_a_step_is_said_before_it() {
+    let Some(guest) = guest() else { return };
+    let why = |document: &Value, rung: &str| {
+        let ladder = document["tables"]["ladder"].as_array().unwrap();
+        let row = ladder.iter().find(|row| row["rung"] == rung).unwrap();
+        row["not_taken_because"].as_str().unwrap().to_owned()
+    };
+    let worn = guest.document("dry-worn", 0);
+    assert!(why(&worn, "refresh").contains("its reliability is degraded; copy what matters"), "{worn:#}");
+    assert_eq!(worn["bytes_written"], 0);
+    let folder = guest.document("dry-folder", 0);
+    assert!(why(&folder, "refresh").contains("only says what could be done"), "{folder:#}");
+    assert!(why(&folder, "discard-unused").contains("partitions cover all"), "{folder:#}");
+}
+
+#[test]
+fn a_drive_that_has_formatted_itself_is_checked_before_and_after() {
+    let Some(guest) = guest() else { return };
+    let code = guest.text("formatted.status").trim().parse().unwrap();
+    assert!([0, 10].contains(&code), "{}", guest.text("formatted.errors"));
+    let document = guest.document("formatted", code);
+    let verdict = &document["verdicts"][0];
+    assert!(verdict["claim"].as_str().unwrap().starts_with("The drive's own format"), "{document:#}");
+    let because = verdict["because"].to_string();
+    assert!(
+        because.contains("places that had held something") && !because.contains("still give"),
+        "{because}"
+    );
+    assert_eq!(document["tables"]["steps"][0]["bytes"].as_u64(), Some(BYTES), "{document:#}");
+    assert!(!document["tables"]["before_and_after"].as_array().unwrap().is_empty(), "{document:#}");
 }

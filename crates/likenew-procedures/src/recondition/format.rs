@@ -5,6 +5,7 @@ use likenew_core::look::Look;
 use likenew_core::procedure::{Evidence, Step};
 
 use super::discard::whole;
+use super::recondition_options::Erase;
 use super::rung::{Rung, RungCard, RungName, Scene, looked, rest, was_cured};
 
 pub(super) struct Format;
@@ -32,7 +33,7 @@ impl Rung for Format {
 
     fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
         if looked(done) == 0 {
-            return Some(Step::Look(Look::Cure(Cure::Format { crypto: false })));
+            return Some(Step::Look(Look::Cure(Cure::Format { crypto: scene.options.erase == Erase::Key })));
         }
         rest(scene, done, RungName::Format).filter(|_| was_cured(done))
     }

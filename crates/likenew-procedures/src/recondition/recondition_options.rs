@@ -10,6 +10,23 @@ use super::rung::RungName;
 use crate::check::CheckOptions;
 use crate::options::options;
 
+/// What a drive erases when it formats itself. A format that erases nothing promises nothing, and is none of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Erase {
+    /// All user data (secure erase settings 1).
+    #[default]
+    UserData,
+    /// The key that all of it is encrypted with (2).
+    Key,
+}
+
+impl Erase {
+    fn is_user_data(&self) -> bool {
+        *self == Self::UserData
+    }
+}
+
 /// The settings of a recondition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -31,6 +48,9 @@ pub struct ReconditionOptions {
     /// Where a whole device that is refreshed keeps what is being written, if that was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
+    /// How a drive erases when it formats itself.
+    #[serde(skip_serializing_if = "Erase::is_user_data")]
+    pub erase: Erase,
     /// Whether nothing is done but looking and saying what would be.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
@@ -48,6 +68,7 @@ impl Default for ReconditionOptions {
             free: None,
             space: None,
             journal: None,
+            erase: Erase::default(),
             dry_run: false,
             check: CheckOptions::default(),
         }

@@ -130,6 +130,21 @@ step well preconditions "/dev/$second"
 step usb preconditions "/dev/$bridge"
 step unused unused "/dev/$spinning" LN-SATA-SPINNING
 step ata instructions "/dev/$fast"
+keep dry-worn recondition "/dev/$worn" --dry-run --json -
+keep dry-folder recondition /mnt/plain --dry-run --json -
+
+# An array of one drive, built by the kernel's own files as mdadm does.
+echo md_pair >/sys/module/md_mod/parameters/new_array
+array=/sys/block/md_pair/md
+echo none >$array/metadata_version
+echo raid1 >$array/level
+echo 1 >$array/raid_disks
+echo $(($(cat "/sys/block/$virtual/size") / 2)) >$array/component_size
+cat "/sys/block/$virtual/dev" >$array/new_dev
+echo 0 >"$array/dev-$virtual/slot"
+echo active >$array/array_state || fail "no array on $virtual"
+step array discard "/dev/$virtual" LN-VIRTIO-BLK
+echo clear >$array/array_state || fail "the array on $virtual can not be taken down"
 
 umount /mnt/loop || fail "/mnt/loop can not be unmounted"
 losetup -d "$loop"
@@ -151,6 +166,10 @@ dd if=/bin/likenew of="/dev/$second" bs=1M count=12 2>/dev/null
 sync
 step format format "/dev/$second" LN-NVME-TWO-ns2
 step format-key format-key "/dev/$second" LN-NVME-TWO-ns2
+
+dd if=/bin/likenew of="/dev/$second" bs=1M count=12 2>/dev/null
+sync
+keep formatted recondition "/dev/$second" --rung format --consent LN-NVME-TWO-ns2 --bytes 32MiB --rest 1s --json -
 
 dmesg >/out/dmesg
 tar -c -C /out . >/dev/vport0p1 2>/dev/null || tar -c -C /out . >"$(ls /dev/vport*p1 | head -n 1)"

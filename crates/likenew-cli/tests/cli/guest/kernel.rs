@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Drivers of what the guest is made of, and what is built on it.
-const MODULES: [&str; 19] = [
+const MODULES: [&str; 20] = [
     "nvme",
     "ahci",
     "sd_mod",
@@ -20,6 +20,7 @@ const MODULES: [&str; 19] = [
     "sdhci_pci",
     "mmc_block",
     "loop",
+    "raid1",
     "dm_mod",
     "dm_crypt",
     "xts",
