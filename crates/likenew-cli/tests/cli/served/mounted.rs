@@ -8,6 +8,10 @@ use super::server::{Serving, until};
 use super::{are_there, system};
 use crate::support::Sandbox;
 
+/// Makes an ext4 that writes nothing of its own later.
+pub(crate) const MAKE_EXT4: [&str; 5] =
+    ["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
+
 /// What was made on the way to a mounted file system, and is taken away whatever happens.
 #[derive(Default)]
 pub(crate) struct Mounted {
@@ -19,7 +23,12 @@ pub(crate) struct Mounted {
 impl Mounted {
     /// An ext4 over the whole drive, by FUSE and a loop device. None where that can not be made; that is said.
     pub(crate) fn begin(sandbox: &Sandbox, serving: &Serving) -> Option<Self> {
-        let programs = ["nbdfuse", "losetup", "mkfs.ext4", "fusermount3"];
+        Self::over(sandbox, &serving.uri, &MAKE_EXT4, &[])
+    }
+
+    /// What this program makes over all that is served there, by a loop device with these settings.
+    pub(crate) fn over(sandbox: &Sandbox, uri: &str, make: &[&str], settings: &[&str]) -> Option<Self> {
+        let programs = ["nbdfuse", "losetup", make[0], "fusermount3"];
         let is_root = rustix::process::geteuid().is_root();
         if !are_there(&programs) || !is_root || !Path::new("/dev/fuse").exists() {
             eprintln!("root, FUSE or a program is missing, so this test shows nothing");
@@ -28,10 +37,10 @@ impl Mounted {
         let mut mounted = Self::default();
         let file = sandbox.work().join("served");
         fs::write(&file, "").unwrap();
-        let fuse = Command::new("nbdfuse").arg(&file).arg(&serving.uri).spawn().unwrap();
+        let fuse = Command::new("nbdfuse").arg(&file).arg(uri).spawn().unwrap();
         mounted.fuse = Some((fuse, file.clone()));
         until("nbdfuse serves it", || fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().unwrap();
+        let output = Command::new("losetup").args(["--find", "--show"]).args(settings).arg(&file).output().unwrap();
         if !output.status.success() {
             eprintln!(
                 "no loop device, so this test shows nothing: {}",
@@ -41,7 +50,7 @@ impl Mounted {
         }
         let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();
         mounted.device = Some(device.clone());
-        system("mkfs.ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", &device]);
+        system(make[0], &[&make[1..], &[&*device]].concat());
         let point = sandbox.work().join("mnt");
         fs::create_dir(&point).unwrap();
         system("mount", &[&device, point.to_str().unwrap()]);
