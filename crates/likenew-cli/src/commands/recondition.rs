@@ -25,10 +25,8 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
     }
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
-    if let Some(folder) = aim.path().filter(|_| aim.is_folder() && !command.dry_run && !command.on.plan)
-        && let Some(file) = refreshing::go_on(folder)?
-    {
-        anstream::eprintln!("A run was cut off while it wrote {} again; that is done now.", file.display());
+    if let Some(folder) = aim.path().filter(|_| aim.is_folder() && !command.dry_run && !command.on.plan) {
+        refreshing::go_on_aloud(folder)?;
     }
     let Some(plan) = plan(&command, &aim)? else { return Ok(Exit::Interrupted) };
     if command.on.plan {

@@ -16,6 +16,7 @@ use crate::measure::{Measurement, ask_about_wear, carry_out};
 use crate::output;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
+use crate::refreshing;
 use crate::watched;
 
 pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
@@ -39,6 +40,9 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
     let mut aim = Aim::take(target(&evidence)?, &command.how)?;
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
+    if let Some(folder) = aim.path().filter(|_| aim.is_folder()) {
+        refreshing::go_on_aloud(folder)?;
+    }
     let mut drive = aim.open_for(&*procedure, &command.how)?;
     refuse_another(&evidence, &drive.identity())?;
     ask_about_wear(&mut *drive, procedure.always_asks(), &rehearsal, &aim, &command.how)?;

@@ -149,7 +149,8 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let unmounted = || Command::new("umount").arg(&self.0).output().is_ok_and(|output| output.status.success());
+        let unmounted =
+            || Command::new("umount").arg(&self.0).output().is_ok_and(|output| output.status.success());
         // Whoever is about to become another program in another thread still has what was open here.
         let is_gone = (0..200).any(|_| {
             let is_gone = unmounted();

@@ -39,8 +39,8 @@ pub(crate) fn make(folder: &Path) {
     fs::hard_link(photos.join("0.jpg"), folder.join("best.jpg")).unwrap();
     symlink("photos/1.jpg", folder.join("link")).unwrap();
     let sparse = File::create(folder.join("sparse")).unwrap();
-    sparse.set_len(40 << 20).unwrap();
-    sparse.write_all_at(&bytes[..100_000], 17 << 20).unwrap();
+    sparse.set_len(4 << 20).unwrap();
+    sparse.write_all_at(&bytes[..100_000], 2 << 20).unwrap();
     lsetxattr(photos.join("2.jpg"), NOTE, b"grandmother", XattrFlags::empty()).unwrap();
     for (name, part) in [("film", &bytes[..]), ("short", &bytes[5 << 20..7 << 20])] {
         let path = folder.join(name);
@@ -57,6 +57,11 @@ impl Owned {
         let mut all = BTreeMap::new();
         look(folder, folder, apart, &mut all);
         Self(all)
+    }
+
+    /// What a file held.
+    pub(crate) fn bytes(&self, name: &str) -> &[u8] {
+        &self.0[Path::new(name)].bytes
     }
 
     /// The first thing that is not as it was.

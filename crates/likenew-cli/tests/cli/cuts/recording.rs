@@ -25,8 +25,8 @@ use crate::support::Sandbox;
 const BLOCK: usize = 4096;
 /// To write so much takes so long, 100 MB/s: the owner's files come between ours.
 const WRITTEN_BLOCK: Nanos = Nanos::from_micros(40);
-/// To read so much of what is not fresh takes so long: 20 MB/s.
-const OLD_BLOCK: Nanos = Nanos::from_micros(200);
+/// To read so much of what is not fresh takes so long: 50 MB/s.
+const OLD_BLOCK: Nanos = Nanos::from_micros(80);
 
 /// Something that has reached the drive.
 pub(crate) enum Event {
@@ -223,7 +223,8 @@ impl Target for Only {
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
         let next = self.next_at().filter(|next| *next <= until);
         self.now = self.now.max(next.unwrap_or(until));
-        while let Some((slot, at, events)) = self.flying.front().copied().filter(|(_, at, _)| *at <= self.now) {
+        while let Some((slot, at, events)) = self.flying.front().copied().filter(|(_, at, _)| *at <= self.now)
+        {
             self.flying.pop_front();
             done.push(Completion { slot, at, outcome: Outcome::Done });
             let mut state = self.recording.state();

@@ -40,7 +40,8 @@ impl Mounted {
         let fuse = Command::new("nbdfuse").arg(&file).arg(uri).spawn().unwrap();
         mounted.fuse = Some((fuse, file.clone()));
         until("nbdfuse serves it", || fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
-        let output = Command::new("losetup").args(["--find", "--show"]).args(settings).arg(&file).output().unwrap();
+        let output =
+            Command::new("losetup").args(["--find", "--show"]).args(settings).arg(&file).output().unwrap();
         if !output.status.success() {
             eprintln!(
                 "no loop device, so this test shows nothing: {}",
