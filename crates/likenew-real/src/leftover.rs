@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::units::amount;
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::fault::{failed, not_possible};
@@ -44,6 +46,13 @@ impl Leftover {
     /// Another run holds it by now, or something could not be removed.
     pub fn remove(self) -> Result<Removed, Fault> {
         let Some(open) = Self::open(&self.folder)? else { return Ok(Removed::default()) };
+        if open.locked.is_none() {
+            // Should a run be about to put its marker there, it is not empty any more, and stays.
+            return match unlinkat(&open.folder, DIRECTORY, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(Removed::default()),
+                Err(errno) => Err(failed(format!("remove the folder {}", self.path.display()))(errno)),
+            };
+        }
         remove_ours(&open.folder, &open.directory, &self.path)
     }
 
@@ -79,7 +88,7 @@ impl Leftover {
         };
         let Some((marker, text)) = found else {
             let leftover = Self { files: 0, bytes: 0, started: None, folder: folder.to_owned(), path };
-            return Ok(Some(Open { leftover, folder: folder_fd, directory, _locked: None }));
+            return Ok(Some(Open { leftover, folder: folder_fd, directory, locked: None }));
         };
         match flock(&marker, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -101,7 +110,7 @@ impl Leftover {
             folder: folder.to_owned(),
             path,
         };
-        Ok(Some(Open { leftover, folder: folder_fd, directory, _locked: Some(marker) }))
+        Ok(Some(Open { leftover, folder: folder_fd, directory, locked: Some(marker) }))
     }
 }
 
@@ -114,8 +123,8 @@ struct Open {
     leftover: Leftover,
     folder: OwnedFd,
     directory: OwnedFd,
-    /// None where there is nothing that could be locked: an empty directory, which is removed only as long as it is empty.
-    _locked: Option<OwnedFd>,
+    /// Held as long as this is. None where there is nothing that could be locked: an empty directory, which is removed only as long as it is.
+    locked: Option<OwnedFd>,
 }
 
 fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {

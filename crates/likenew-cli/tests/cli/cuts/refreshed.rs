@@ -32,6 +32,14 @@ const REFRESH: [&str; 11] = [
 /// What was cut off is done before anything else, and before a plan is refused that makes no sense.
 const GO_ON: [&str; 4] = ["--passes", "0", "--yes", "--no-archive"];
 
+/// What was seen of one cut.
+struct Cut {
+    had_journal: bool,
+    was_torn: bool,
+    has_gone_on: bool,
+    has_aside: bool,
+}
+
 /// From the first event of the first journal to the last write of an old file.
 fn refresh(recorded: &Recorded, old: &[&[u8]]) -> std::ops::Range<usize> {
     const BLOCK: usize = 4096;
@@ -79,11 +87,11 @@ fn losses_of_power_while_old_files_are_written_again_cost_no_byte_and_it_goes_on
         recorded.compare(point, &[ASIDE], cut);
         drop(mount);
         recorded.is_sound(image, cut);
-        (had_journal, was_whole, has_gone_on, has_aside)
+        Cut { had_journal, was_torn: !was_whole, has_gone_on, has_aside }
     });
-    let count = |is: &dyn Fn(&(bool, bool, bool, bool)) -> bool| seen.iter().filter(|seen| is(seen)).count();
-    let (journals, torn) = (count(&|seen| seen.0), count(&|seen| !seen.1));
-    let (gone_on, aside) = (count(&|seen| seen.2), count(&|seen| seen.3));
+    let count = |is: fn(&Cut) -> bool| seen.iter().filter(|cut| is(cut)).count();
+    let (journals, torn) = (count(|cut| cut.had_journal), count(|cut| cut.was_torn));
+    let (gone_on, aside) = (count(|cut| cut.has_gone_on), count(|cut| cut.has_aside));
     eprintln!(
         "{CUTS} cuts: {journals} journals, {torn} torn, {gone_on} gone on, {aside} with something set aside"
     );
