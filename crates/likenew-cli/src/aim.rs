@@ -280,21 +280,22 @@ impl Aim {
         Ok(())
     }
 
-    /// Goes on with what a run was writing again here when it was cut off, and says what that was; nothing where there is nothing of the kind.
+    /// Goes on with what a run was writing again here when it was cut off, and says so.
     ///
     /// # Errors
     /// Why it can not go on, and what to do.
-    pub(crate) fn go_on(&self) -> Result<Option<String>, Failure> {
-        Ok(match self {
+    pub(crate) fn go_on(&self) -> Result<(), Failure> {
+        match self {
             Self::Real(folder, Place::Folder { .. }) | Self::Kept(folder, Place::Folder { .. }, ..) => {
-                refreshing::go_on(folder)?.map(|file| file.display().to_string())
+                refreshing::go_on_aloud(folder)?;
             }
             Self::Kept(path, _, agreement, journal) => {
                 let rewriting = Rewriting::new(path, agreement.clone(), journal.clone())?;
-                rewriting.go_on(path)?.map(|bytes| format!("{} of {}", amount(bytes), path.display()))
+                rewriting.go_on(path)?;
             }
-            _ => None,
-        })
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Opens it for what a procedure does: one that only looks has nothing made ready for it.

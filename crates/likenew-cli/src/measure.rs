@@ -243,6 +243,12 @@ pub(crate) fn said(end: End, found_problem: bool) -> Exit {
         End::Failed(Stop::Failed { op, offset, errno }) => {
             let error = std::io::Error::from_raw_os_error(errno);
             anstream::eprintln!("likenew: a {op} at offset {offset} failed, so the run ended early: {error}");
+            if error.kind() == std::io::ErrorKind::StorageFull {
+                anstream::eprintln!(
+                    "Other programs have used up what was kept in reserve for them, so the disk is full. Our own files are removed and nothing of \
+                     yours was touched. Free some space, and go on with likenew resume, or measure less."
+                );
+            }
             Exit::Unfinished
         }
         End::Failed(Stop::Reached | Stop::Interrupted) => unreachable!("a run fails with an error"),

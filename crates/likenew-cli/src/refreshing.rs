@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use likenew_core::cure::{CureEnd, Cured, LeftOut};
 use likenew_core::fault::Fault;
@@ -31,15 +32,57 @@ const GAIN_LEAST: f64 = 1.15;
 /// Who goes on after a cut has to know this.
 #[derive(Serialize, Deserialize)]
 struct Note {
+    /// In the folder: after a cut that may be mounted somewhere else.
     path: PathBuf,
     times: String,
+    /// Where it was mounted when the refresh began.
+    #[serde(default)]
+    mounting: String,
+}
+
+impl Note {
+    fn of(folder: &Path, path: &Path, ground: &FileGround) -> Self {
+        let path = path.strip_prefix(folder).unwrap_or(path).to_owned();
+        Self { path, times: ground.times(), mounting: ground.mounting() }
+    }
+}
+
+/// A write of ours changes the file's time as it begins, which is right after the journal was made durable. A cut may come before the time
+/// is put back. So long after the journal was written a change is believed to be ours if the power has gone since …
+const OURS: Duration = Duration::from_secs(60);
+/// … and so long if it has not, and we were killed: then nothing was torn, and the time alone is to be put back.
+const OURS_KILLED: Duration = Duration::from_secs(10);
+
+/// What going on has come to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct GoneOn {
+    /// The file that is whole now.
+    pub(crate) file: PathBuf,
+    /// Where is kept what was torn, or somebody's, if anything was.
+    pub(crate) aside: Option<PathBuf>,
+}
+
+/// Goes on with what was cut off in a folder, and says so.
+///
+/// # Errors
+/// As [`go_on`].
+pub(crate) fn go_on_aloud(folder: &Path) -> Result<(), Fault> {
+    let Some(GoneOn { file, aside }) = go_on(folder)? else { return Ok(()) };
+    anstream::eprintln!("A run was cut off while it wrote {} again; that is done now.", file.display());
+    if let Some(aside) = aside {
+        anstream::eprintln!(
+            "What the cut had torn in it is kept in {}; if nothing is amiss, remove that.",
+            aside.display()
+        );
+    }
+    Ok(())
 }
 
 /// Goes on with the file that a run was writing again when it was cut off, and says which that was; nothing where there is none.
 ///
 /// # Errors
 /// Why it can not go on, and what to do; the journal stays.
-pub(crate) fn go_on(folder: &Path) -> Result<Option<PathBuf>, Fault> {
+pub(crate) fn go_on(folder: &Path) -> Result<Option<GoneOn>, Fault> {
     let place = folder.join(JOURNAL);
     if !place.exists() {
         return Ok(None);
@@ -50,47 +93,94 @@ pub(crate) fn go_on(folder: &Path) -> Result<Option<PathBuf>, Fault> {
             place.display()
         ))
     };
-    let mut paper = open_paper(&place).map_err(|error| refused(error.to_string()))?;
+    let told = |error: RefreshError| refused(error.to_string());
+    let system = |error: io::Error| refused(error.to_string());
+    let mut paper = open_paper(&place).map_err(system)?;
+    let saved_at = paper.metadata().and_then(|metadata| metadata.modified()).map_err(system)?;
     let journal = match Journal::open(&mut paper) {
         Ok(journal) => journal,
         // It was cut off before anything was touched.
         Err(RefreshError::NoJournal(_)) => {
-            remove(&place).map_err(|error| refused(error.to_string()))?;
+            remove(&place).map_err(system)?;
             return Ok(None);
         }
-        Err(error) => return Err(refused(error.to_string())),
+        Err(error) => return Err(told(error)),
     };
     let note: Note = serde_json::from_str(journal.note())
         .map_err(|error| refused(format!("its note is none of ours: {error}")))?;
     let identity = journal.identity().to_owned();
-    let (mut ground, is_untouched) = FileGround::take(&note.path)?.with_times(&note.times)?;
+    let path = folder.join(&note.path);
+    let changed_at = std::fs::symlink_metadata(&path).and_then(|metadata| metadata.modified());
+    let mut ground = FileGround::take(&path).map_err(|fault| refused(fault.to_string()))?;
     if ground.identity() != identity {
-        return Err(refused(format!("{} is another file now", note.path.display())));
+        return Err(refused(format!("{} is another file now", path.display())));
     }
-    let found = Found::look(&mut ground, paper, &identity).map_err(|error| refused(error.to_string()))?;
-    // A cut may come between a write of ours and the times, but then what differs may be somebody's, too: only the owner can tell.
-    if !is_untouched && found.differences().next().is_some() {
-        return Err(refused(format!(
-            "{} was written to since, and parts of it differ from what was saved: compare it with a backup, then remove the journal",
-            note.path.display()
-        )));
+    // Where the power has not gone since, nothing was torn, and what differs is somebody's.
+    let was_cut = note.mounting != ground.mounting();
+    let since = changed_at.ok().and_then(|changed| changed.duration_since(saved_at).ok());
+    let times = ground.times();
+    let is_untouched;
+    (ground, is_untouched) = ground.with_times(&note.times).map_err(|fault| refused(fault.to_string()))?;
+    let is_ours =
+        is_untouched || since.is_some_and(|since| since <= if was_cut { OURS } else { OURS_KILLED });
+    if !is_ours {
+        // Whoever has written to it since did so then.
+        (ground, _) = ground.with_times(&times)?;
     }
-    let aside = folder.join(ASIDE);
-    let mut set_aside = create_paper(&aside).map_err(|error| refused(error.to_string()))?;
-    let mut refresh = found.go_on(&mut set_aside).map_err(|error| refused(error.to_string()))?;
-    while refresh.step().map_err(|error| refused(error.to_string()))?.is_some() {}
+    match Found::look(&mut ground, &mut paper, &identity) {
+        Ok(found) if !(is_untouched || is_ours && was_cut) && found.differences().next().is_some() => {
+            return Err(refused(format!(
+                "{} was written to since, and parts of it differ from what was saved: compare it with a backup, then remove the journal",
+                path.display()
+            )));
+        }
+        Ok(_) => {}
+        // It was cut off when all was done and durable.
+        Err(RefreshError::Finished) => {
+            ground.put_times_back().map_err(system)?;
+            remove(&place).map_err(system)?;
+            return Ok(None);
+        }
+        // Nothing of ours is to be restored.
+        Err(RefreshError::ChangedButWhole) => {
+            remove(&place).map_err(system)?;
+            return Ok(None);
+        }
+        Err(error) => return Err(told(error)),
+    }
+    // Before the journal is written to: from then on its time says nothing of the change any more.
+    ground.put_times_back().map_err(system)?;
+    let found = Found::look(&mut ground, paper, &identity).map_err(told)?;
+    let mut set_aside = open_aside(folder).map_err(system)?;
+    let mut refresh = found.go_on(&mut set_aside.1).map_err(told)?;
+    while refresh.step().map_err(told)?.is_some() {}
     drop(refresh);
     ground.give_back()?;
-    // What was set aside is somebody's, if there is any of it.
-    if set_aside.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-        remove(&aside).map_err(|error| refused(error.to_string()))?;
+    let (aside, paper) = set_aside;
+    // What was set aside may be somebody's, if there is any of it.
+    let is_empty = paper.metadata().is_ok_and(|metadata| metadata.len() == 0);
+    if is_empty {
+        remove(&aside).map_err(system)?;
     }
-    remove(&place).map_err(|error| refused(error.to_string()))?;
-    Ok(Some(note.path))
+    remove(&place).map_err(system)?;
+    Ok(Some(GoneOn { file: path, aside: (!is_empty).then_some(aside) }))
 }
 
+/// Where to keep what is torn: beside what an earlier run has kept, or was about to when it was cut off itself.
+fn open_aside(folder: &Path) -> io::Result<(PathBuf, std::fs::File)> {
+    let path = folder.join(ASIDE);
+    let paper = match create_paper(&path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open_paper(&path)?,
+        paper => paper?,
+    };
+    Ok((path, paper))
+}
+
+/// Removes it for good: a journal that came back after a cut would speak of what is long over.
 fn remove(path: &Path) -> io::Result<()> {
-    std::fs::remove_file(path)
+    std::fs::remove_file(path)?;
+    let folder = path.parent().expect("a file lies in a folder");
+    std::fs::File::open(folder)?.sync_all()
 }
 
 /// What became of all of them.
@@ -121,10 +211,6 @@ impl Sum {
 /// Writes old files again that are read slower than so many bytes a second.
 pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> Seen {
     let clock = Monotonic::start();
-    // A run that goes on has left one in the middle.
-    if let Err(fault) = go_on(folder) {
-        return Seen::Unknown(fault.to_string());
-    }
     let files = match old_files(folder) {
         Ok(files) => files,
         Err(why) => return Seen::Unknown(why),
@@ -173,7 +259,7 @@ fn refresh_one(
         sum.leave(bytes, "they are read fast enough");
         return ground.give_back().map_err(|fault| fault.to_string());
     }
-    let note = Note { path: path.to_owned(), times: ground.times() };
+    let note = Note::of(folder, path, &ground);
     let task = Task {
         identity: ground.identity().to_owned(),
         note: serde_json::to_string(&note).expect("plain values"),
@@ -228,7 +314,8 @@ fn speed(ground: &mut FileGround, clock: &Monotonic) -> io::Result<f64> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+    use std::time::SystemTime;
 
     use super::*;
 
@@ -251,13 +338,25 @@ mod tests {
 
     /// A file of which one chunk was written again when it was cut off, and the journal of that.
     fn cut_off(folder: &Path, path: &Path) -> PathBuf {
+        cut_off_in(None, folder, path)
+    }
+
+    /// The same, where it was mounted otherwise then.
+    fn cut_off_in(mounting: Option<&str>, folder: &Path, path: &Path) -> PathBuf {
         let mut ground = FileGround::take(path).unwrap();
-        let note = serde_json::to_string(&Note { path: path.to_owned(), times: ground.times() }).unwrap();
+        let mut note = Note::of(folder, path, &ground);
+        note.mounting = mounting.map_or(note.mounting, str::to_owned);
+        let note = serde_json::to_string(&note).unwrap();
         let (identity, ranges) = (ground.identity().to_owned(), ground.ranges().to_vec());
         let task = Task { identity, note, ranges, ..Task::default() };
         let place = folder.join(JOURNAL);
         Refresh::begin(&mut ground, create_paper(&place).unwrap(), &task).unwrap().step().unwrap();
         place
+    }
+
+    /// Writes a block into the chunk that was being written, where no witness stands.
+    fn write_block(path: &Path, bytes: &[u8; 4096]) {
+        fs::File::options().write(true).open(path).unwrap().write_all_at(bytes, 96 << 10).unwrap();
     }
 
     #[test]
@@ -294,7 +393,7 @@ mod tests {
         let Some((folder, path)) = folder() else { return };
         assert_eq!(go_on(folder.path()).unwrap(), None);
         let place = cut_off(folder.path(), &path);
-        assert_eq!(go_on(folder.path()).unwrap(), Some(path.clone()));
+        assert_eq!(go_on(folder.path()).unwrap(), Some(GoneOn { file: path.clone(), aside: None }));
         assert!(fs::read(&path).unwrap() == bytes(9 << 20));
         assert_eq!(
             fs::read_dir(folder.path()).unwrap().count(),
@@ -305,6 +404,71 @@ mod tests {
         fs::write(&place, "").unwrap();
         assert_eq!(go_on(folder.path()).unwrap(), None);
         assert!(!place.exists());
+    }
+
+    #[test]
+    fn what_somebody_has_written_since_is_not_restored() {
+        let Some((folder, path)) = folder() else { return };
+        let place = cut_off(folder.path(), &path);
+        write_block(&path, &[7; 4096]);
+        let changed = fs::metadata(&path).unwrap().modified().unwrap();
+        let refused = go_on(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("was written to since") && refused.contains(JOURNAL), "{refused}");
+        assert!(fs::read(&path).unwrap()[96 << 10..][..4096] == [7; 4096] && place.exists());
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), changed);
+        // Somebody has written what was there, later than we can have: nothing is lost either way, and the time is theirs.
+        let same = bytes(9 << 20)[96 << 10..][..4096].try_into().unwrap();
+        write_block(&path, &same);
+        let journal = fs::File::options().write(true).open(&place).unwrap();
+        journal.set_modified(SystemTime::now() - 2 * OURS).unwrap();
+        drop(journal);
+        let changed = fs::metadata(&path).unwrap().modified().unwrap();
+        assert_eq!(go_on(folder.path()).unwrap(), Some(GoneOn { file: path.clone(), aside: None }));
+        assert!(fs::read(&path).unwrap() == bytes(9 << 20));
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), changed);
+    }
+
+    #[test]
+    fn what_a_loss_of_power_has_torn_is_restored_although_the_time_was_not_put_back() {
+        let Some((folder, path)) = folder() else { return };
+        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        fs::write(folder.path().join(ASIDE), "").unwrap();
+        let place = cut_off_in(Some("another boot"), folder.path(), &path);
+        write_block(&path, &[7; 4096]);
+        let aside = folder.path().join(ASIDE);
+        assert_eq!(
+            go_on(folder.path()).unwrap(),
+            Some(GoneOn { file: path.clone(), aside: Some(aside.clone()) })
+        );
+        assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
+        assert!(fs::read(&aside).unwrap().ends_with(&[7; 4096]), "what lay there is kept");
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+        // Killed in the middle of a write, whose time was not put back.
+        fs::remove_file(&aside).unwrap();
+        cut_off(folder.path(), &path);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now()).unwrap();
+        assert_eq!(go_on(folder.path()).unwrap(), Some(GoneOn { file: path.clone(), aside: None }));
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+        // Long after the journal was written it is somebody else's change, whatever has happened in between.
+        let place = cut_off_in(Some("another boot"), folder.path(), &path);
+        write_block(&path, &[7; 4096]);
+        let journal = fs::File::options().write(true).open(&place).unwrap();
+        journal.set_modified(SystemTime::now() - 2 * OURS).unwrap();
+        assert!(go_on(folder.path()).unwrap_err().to_string().contains("was written to since"));
+    }
+
+    #[test]
+    fn a_journal_of_what_is_done_is_removed() {
+        let Some((folder, path)) = folder() else { return };
+        let place = folder.path().join(JOURNAL);
+        let mut ground = FileGround::take(&path).unwrap();
+        let note = serde_json::to_string(&Note::of(folder.path(), &path, &ground)).unwrap();
+        let (identity, ranges) = (ground.identity().to_owned(), ground.ranges().to_vec());
+        let task = Task { identity, note, ranges, ..Task::default() };
+        rewrite(&mut ground, create_paper(&place).unwrap(), &task).unwrap();
+        drop(ground);
+        assert_eq!(go_on(folder.path()).unwrap(), None);
+        assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
     }
 
     #[test]

@@ -61,16 +61,22 @@ impl Rewriting {
         )
     }
 
-    /// Goes on with a rewriting that was cut off, if there is one: how many bytes that was.
+    /// Goes on with a rewriting that was cut off, if there is one, and says so.
     ///
     /// # Errors
     /// Why it can not go on, and what to do; the journal stays.
-    pub(crate) fn go_on(&self, path: &Path) -> Result<Option<u64>, Fault> {
+    pub(crate) fn go_on(&self, path: &Path) -> Result<(), Fault> {
         if !self.journal.exists() {
-            return Ok(None);
+            return Ok(());
         }
         let mut ground = DeviceGround::of(Consent::to_rewrite(path, &self.agreement)?)?;
-        Ok(self.finish(&mut ground, None)?.map(|cured| cured.bytes))
+        if self.finish(&mut ground, None)?.is_some_and(|cured| cured.end == CureEnd::Complete) {
+            anstream::eprintln!(
+                "A run was cut off while it wrote {} again; that is done now.",
+                path.display()
+            );
+        }
+        Ok(())
     }
 
     /// Writes these pieces again, and first what an earlier run was writing when it was cut off.
@@ -137,6 +143,11 @@ impl Rewriting {
         // What was set aside is somebody's, if there is any of it.
         if set_aside.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             fs::remove_file(&aside).map_err(Fault::system(format!("remove {}", aside.display())))?;
+        } else {
+            anstream::eprintln!(
+                "What the cut had torn is kept in {}; if nothing is amiss, remove that.",
+                aside.display()
+            );
         }
         let cured = self.lead(refresh)?;
         let is_it = asked.is_none() || note.as_ref() == asked;

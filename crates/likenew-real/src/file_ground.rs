@@ -116,6 +116,23 @@ impl FileGround {
         Ok((self, was_in_place))
     }
 
+    /// Puts the times back and makes that durable.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn put_times_back(&mut self) -> io::Result<()> {
+        self.times.put_back(&self.raw)?;
+        self.flush()
+    }
+
+    /// Which boot of the system and which mounting of its file system this is: after a loss of power of either it is another one.
+    pub fn mounting(&self) -> String {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let mount =
+            statx(&self.raw, "", AtFlags::EMPTY_PATH, MNT_ID_UNIQUE).map_or(0, |stat| stat.stx_mnt_id);
+        format!("boot {}, mount {mount}", boot.trim())
+    }
+
     /// Whether somebody is waiting to open it: stop, and give it back. They wait for up to 45 s (/proc/sys/fs/lease-break-time).
     pub fn is_wanted(&self) -> bool {
         !self.lease.is_held(&self.raw)
@@ -161,6 +178,9 @@ impl Ground for FileGround {
     }
 }
 
+/// `STATX_MNT_ID_UNIQUE` of linux/stat.h (since Linux 6.8): a number that no other mount has until the next boot. Before that, one that none has
+/// at the same time.
+const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000 | StatxFlags::MNT_ID.bits());
 const FLAGS: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
 /// What stands at `path`, without opening it: to open a device may do something.

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::units::amount;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::fault::{failed, not_possible};
@@ -44,6 +46,13 @@ impl Leftover {
     /// Another run holds it by now, or something could not be removed.
     pub fn remove(self) -> Result<Removed, Fault> {
         let Some(open) = Self::open(&self.folder)? else { return Ok(Removed::default()) };
+        if open.locked.is_none() {
+            // Should a run be about to put its marker there, it is not empty any more, and stays.
+            return match unlinkat(&open.folder, DIRECTORY, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(Removed::default()),
+                Err(errno) => Err(failed(format!("remove the folder {}", self.path.display()))(errno)),
+            };
+        }
         remove_ours(&open.folder, &open.directory, &self.path)
     }
 
@@ -72,7 +81,15 @@ impl Leftover {
             Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, "is no folder")),
             directory => directory.map_err(|errno| not_possible("open", &path, errno))?,
         };
-        let (marker, text) = open_marker(&directory, &path)?;
+        let found = match open_marker(&directory, &path) {
+            // Whoever was cut off between making the directory and its marker, or between removing one and the other, leaves it empty.
+            Err(_) if is_empty(&directory).map_err(failed(format!("list {}", path.display())))? => None,
+            found => Some(found?),
+        };
+        let Some((marker, text)) = found else {
+            let leftover = Self { files: 0, bytes: 0, started: None, folder: folder.to_owned(), path };
+            return Ok(Some(Open { leftover, folder: folder_fd, directory, locked: None }));
+        };
         match flock(&marker, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
@@ -93,7 +110,7 @@ impl Leftover {
             folder: folder.to_owned(),
             path,
         };
-        Ok(Some(Open { leftover, folder: folder_fd, directory, _locked: marker }))
+        Ok(Some(Open { leftover, folder: folder_fd, directory, locked: Some(marker) }))
     }
 }
 
@@ -106,7 +123,18 @@ struct Open {
     leftover: Leftover,
     folder: OwnedFd,
     directory: OwnedFd,
-    _locked: OwnedFd,
+    /// Held as long as this is. None where there is nothing that could be locked: an empty directory, which is removed only as long as it is.
+    locked: Option<OwnedFd>,
+}
+
+fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        if entry.file_name() != c"." && entry.file_name() != c".." {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), Fault> {

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use likenew_core::fault::Fault;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, mkdirat, openat, statat,
-    unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, mkdirat, openat,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -82,6 +82,10 @@ impl Scratch {
                 return Err(fault);
             }
         };
+        // Some file systems make a file durable and not what lies beside it: without its marker nobody would know whose these are.
+        fsync(&marker)
+            .and_then(|()| fsync(&directory))
+            .map_err(failed(format!("make {} durable", path.join(MARKER).display())))?;
         let held = Arc::new(Held { folder: folder_fd, directory, path, marker: Mutex::new(Some(marker)) });
         let mut all = lock(&HELD);
         all.retain(|held| held.strong_count() > 0);

@@ -85,6 +85,22 @@ fn a_run_that_was_killed_before_it_wrote_its_marker_is_a_leftover_too() {
 }
 
 #[test]
+fn an_empty_directory_is_what_a_cut_leaves_before_there_is_a_marker() {
+    let place = disk_folder();
+    let scratch = place.path().join(DIRECTORY);
+    fs::create_dir(&scratch).unwrap();
+    let leftover = Leftover::find(place.path()).unwrap().unwrap();
+    assert_eq!((leftover.files, leftover.bytes, leftover.started.as_ref()), (0, 0, None));
+    says(&refusal(Scratch::create(place.path())), &["was left by a run", "let likenew remove it"]);
+    // Somebody puts something there before it is removed.
+    fs::write(scratch.join("notes.txt"), "mine").unwrap();
+    says(&refusal(leftover.clone().remove()), &["no marker", "does not touch it"]);
+    fs::remove_file(scratch.join("notes.txt")).unwrap();
+    leftover.remove().unwrap();
+    assert!(!scratch.exists());
+}
+
+#[test]
 fn a_live_run_is_never_removed() {
     let place = disk_folder();
     with_child(place.path(), |_| {});
@@ -135,7 +151,13 @@ fn something_else_of_that_name_is_never_touched() {
     fs::write(elsewhere.path().join(MARKER), "This is a scratch folder of likenew.\n").unwrap();
     type Make<'a> = &'a dyn Fn(&Path);
     let cases: [(Make<'_>, &str); 6] = [
-        (&|path| fs::create_dir(path).unwrap(), "no marker"),
+        (
+            &|path| {
+                fs::create_dir(path).unwrap();
+                fs::write(path.join("00000.likenew"), "theirs").unwrap();
+            },
+            "no marker",
+        ),
         (&|path| fs::write(path, "a file").unwrap(), "no folder"),
         (&|path| symlink(elsewhere.path(), path).unwrap(), "no folder"),
         (&|path| symlink("/does/not/exist", path).unwrap(), "no folder"),

@@ -59,7 +59,8 @@ impl<P: Paper> Journal<P> {
             journal.paper.write_at(at, sheet.whole(length)).map_err(RefreshError::paper(begin))?;
         }
         journal.write(&Record::new(journal.id, 0, Kind::Settled, first..first, &[]), &mut sheet)?;
-        // The head makes it a journal, so it comes last.
+        // The head makes it a journal, so it comes last: a file system may make a file durable from its beginning on, and then its length.
+        journal.paper.sync().map_err(RefreshError::paper(begin))?;
         journal.paper.write_at(0, &head).map_err(RefreshError::paper(begin))?;
         journal.paper.sync().map_err(RefreshError::paper(begin))?;
         Ok(journal)

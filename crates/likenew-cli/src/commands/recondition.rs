@@ -31,7 +31,7 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
     if !only_says {
-        go_on(&aim)?;
+        aim.go_on()?;
     }
     let Some(plan) = plan(&command, &aim)? else { return Ok(Exit::Interrupted) };
     if command.on.plan {
@@ -96,14 +96,6 @@ pub(crate) fn ask(
              everything"
         ))),
     }
-}
-
-/// Goes on with what an earlier run was writing again when it was cut off.
-pub(crate) fn go_on(aim: &Aim) -> Result<(), Failure> {
-    if let Some(what) = aim.go_on()? {
-        anstream::eprintln!("A run was cut off while it wrote {what} again; that is done now.");
-    }
-    Ok(())
 }
 
 /// What is to be run; nothing when somebody asked to stop.

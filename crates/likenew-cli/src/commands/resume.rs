@@ -42,6 +42,9 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
     let mut aim = take(&evidence, &command.how)?;
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
+    if aim.is_folder() {
+        aim.go_on()?;
+    }
     let (shown, is_recondition) = (&command.how.output, evidence.plan.procedure == recondition::NAME);
     let go_on = |show: &mut Show<'_>| -> Result<Exit, Failure> {
         let mut drive = aim.open_for(&*procedure, &command.how)?;

@@ -6,6 +6,7 @@ mod cache;
 mod checked;
 mod checked_again;
 mod consent;
+mod cuts;
 mod data;
 mod endured;
 mod explained;

@@ -40,7 +40,7 @@ fn old_data_of_a_whole_device_is_written_again_where_it_is_also_after_a_kill() {
     fs::write(&store, &content).unwrap();
     let serving = Serving::begin(&sandbox, target, &settings);
     // Reads have to come from the drive, and not from memory.
-    let Some(attached) = Mounted::attach(&sandbox, &serving, &["--direct-io=on"]) else { return };
+    let Some(attached) = Mounted::attach(&sandbox, &serving.uri, &["--direct-io=on"]) else { return };
     let (device, id) = (attached.device().to_owned(), sandbox.work().join("served"));
     let id = id.to_str().unwrap();
     let asked = ["recondition", &device, "--rung", "refresh", "--rest", "1s"];

@@ -96,6 +96,40 @@ fn the_first_place_that_can_not_be_read_ends_it() {
     assert!(ground.device.content() == truth);
 }
 
+/// A paper that notes where it was written, and that it was made durable.
+#[derive(Default)]
+struct Noted(Vec<u8>, Vec<Option<u64>>);
+
+impl Paper for Noted {
+    fn bytes(&mut self) -> io::Result<u64> {
+        self.0.bytes()
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.0.read_at(offset, into)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.1.push(Some(offset));
+        self.0.write_at(offset, bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.1.push(None);
+        Ok(())
+    }
+}
+
+#[test]
+fn what_begins_as_a_journal_is_whole() {
+    let (_, mut ground, task) = ground(u64::MAX, false);
+    let mut paper = Noted::default();
+    drop(Refresh::begin(&mut ground, &mut paper, &task).unwrap());
+    let steps = paper.1;
+    assert!(steps.ends_with(&[None, Some(0), None]), "{steps:?}");
+    assert!(steps[..steps.len() - 3].iter().all(|step| *step != Some(0)), "{steps:?}");
+}
+
 #[test]
 fn a_write_that_fails_is_made_up_for() {
     let (truth, mut ground, task) = ground(3 * CHUNK + 700, false);

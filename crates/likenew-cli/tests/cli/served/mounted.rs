@@ -37,6 +37,10 @@ impl Drop for Attached {
     }
 }
 
+/// Makes an ext4 that writes nothing of its own later.
+pub(crate) const MAKE_EXT4: [&str; 5] =
+    ["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
+
 /// What was made on the way to a mounted file system, and is taken away whatever happens.
 #[derive(Default)]
 pub(crate) struct Mounted {
@@ -48,9 +52,18 @@ pub(crate) struct Mounted {
 impl Mounted {
     /// An ext4 over the whole drive, by FUSE and a loop device. None where that can not be made; that is said.
     pub(crate) fn begin(sandbox: &Sandbox, serving: &Serving) -> Option<Self> {
-        let mut mounted = Self::attach(sandbox, serving, &[])?;
+        Self::over(sandbox, &serving.uri, &MAKE_EXT4, &[])
+    }
+
+    /// What this program makes over all that is served there, by a loop device with these settings.
+    pub(crate) fn over(sandbox: &Sandbox, uri: &str, make: &[&str], settings: &[&str]) -> Option<Self> {
+        if !are_there(&make[..1]) {
+            eprintln!("{} is missing, so this test shows nothing", make[0]);
+            return None;
+        }
+        let mut mounted = Self::attach(sandbox, uri, settings)?;
         let device = mounted.device();
-        system("mkfs.ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", device]);
+        system(make[0], &[&make[1..], &[device]].concat());
         let point = sandbox.work().join("mnt");
         fs::create_dir(&point).unwrap();
         system("mount", &[device, point.to_str().unwrap()]);
@@ -58,9 +71,9 @@ impl Mounted {
         Some(mounted)
     }
 
-    /// The drive as a block device alone; the loop device is made with these settings.
-    pub(crate) fn attach(sandbox: &Sandbox, serving: &Serving, settings: &[&str]) -> Option<Self> {
-        let programs = ["nbdfuse", "losetup", "mkfs.ext4", "fusermount3"];
+    /// What is served there as a block device alone, by a loop device with these settings.
+    pub(crate) fn attach(sandbox: &Sandbox, uri: &str, settings: &[&str]) -> Option<Self> {
+        let programs = ["nbdfuse", "losetup", "fusermount3"];
         let is_root = rustix::process::geteuid().is_root();
         if !are_there(&programs) || !is_root || !Path::new("/dev/fuse").exists() {
             eprintln!("root, FUSE or a program is missing, so this test shows nothing");
@@ -69,7 +82,7 @@ impl Mounted {
         let mut mounted = Self::default();
         let file = sandbox.work().join("served");
         fs::write(&file, "").unwrap();
-        let fuse = Command::new("nbdfuse").arg(&file).arg(&serving.uri).spawn().unwrap();
+        let fuse = Command::new("nbdfuse").arg(&file).arg(uri).spawn().unwrap();
         mounted.fuse = Some((fuse, file.clone()));
         until("nbdfuse serves it", || fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
         mounted.device = Some(Attached::with(&file, settings)?);

@@ -1,0 +1,98 @@
+//! Free space is written over, and the program is killed.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::medium::Mount;
+use super::overwritten::{EXT4, OVERWRITE};
+use super::owned::{self, Owned};
+use super::run::{APART, SCRATCH, chance, copy, data, in_memory};
+use crate::served::server::until;
+use crate::served::{are_there, system};
+use crate::support::Sandbox;
+
+/// An ext4 in memory with the owner's files on it; none where that can not be mounted, which is said.
+fn mounted(folder: &Path) -> Option<Mount> {
+    let image = folder.join("image");
+    File::create(&image).unwrap().set_len(EXT4.bytes).unwrap();
+    system(EXT4.make[0], &[&EXT4.make[1..], &[image.to_str().unwrap()]].concat());
+    let point = folder.join("mnt");
+    match Mount::of(&image, &point) {
+        Ok(mount) => {
+            owned::make(&point);
+            system("sync", &["-f", point.to_str().unwrap()]);
+            Some(mount)
+        }
+        Err(why) => {
+            eprintln!("nothing can be mounted, so this test shows nothing: {why}");
+            None
+        }
+    }
+}
+
+/// Bytes that our files take up so far.
+fn written(point: &Path) -> u64 {
+    let entries = fs::read_dir(point.join(SCRATCH)).into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+#[test]
+fn sixty_kills_cost_no_byte_and_the_run_goes_on_to_its_end() {
+    const KILLS: u64 = 60;
+    let memory = in_memory();
+    if !are_there(&[EXT4.make[0]]) {
+        return;
+    }
+    let Some(mount) = mounted(memory.path()) else { return };
+    let point = memory.path().join("mnt");
+    let before = Owned::of(&point, &APART);
+    let sandbox = Sandbox::new();
+    let folder = point.to_str().unwrap();
+    let mut child = sandbox.start(&[&["recondition", folder][..], &OVERWRITE].concat());
+    until("it writes", || written(&point) >= 4 << 20);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = sandbox.runs().pop().unwrap();
+    let run = run.to_str().unwrap();
+    // Its first check is over; from there it begins to write at once.
+    let begun = memory.path().join("begun");
+    copy(&data(&sandbox), &begun);
+    let (mut next, mut left) = (chance(1), 0);
+    let resume = ["resume", run, "--yes", "--reserve", "8MiB", "--json", "-"];
+    for kill in 0..KILLS {
+        let mut child = sandbox.start(&resume);
+        std::thread::sleep(Duration::from_millis(next(300)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if let Some(why) = before.difference(&Owned::of(&point, &APART)) {
+            panic!("kill {kill}: {why}");
+        }
+        if point.join(SCRATCH).exists() {
+            left += 1;
+            if kill % 6 == 0 {
+                let next = sandbox.run(&["recondition", folder, "--dry-run", "--yes"]);
+                next.code(0).says("A run that was killed has left");
+                assert!(!point.join(SCRATCH).exists());
+            }
+        }
+        // Every now and then it goes on from where it came to.
+        if kill % 5 != 4 {
+            fs::remove_dir_all(data(&sandbox)).unwrap();
+            copy(&begun, &data(&sandbox));
+        }
+    }
+    assert!(left > KILLS / 2, "{left} of {KILLS} have left anything");
+    let had_left = point.join(SCRATCH).exists();
+    let resumed = sandbox.run(&resume);
+    if had_left {
+        resumed.says("A run that was killed has left");
+    }
+    assert_eq!(resumed.json()["tables"]["passes"].as_array().map(Vec::len), Some(2), "{}", resumed.stderr());
+    assert!(!point.join(SCRATCH).exists());
+    assert!(before.difference(&Owned::of(&point, &APART)).is_none());
+    drop(mount);
+    let check = Command::new("e2fsck").args(["-f", "-n"]).arg(memory.path().join("image")).output();
+    assert!(check.is_ok_and(|output| output.status.success()), "the file system is sound");
+}

@@ -1,0 +1,146 @@
+//! Old files are written again where they lie, and the power goes, or the program is killed.
+
+use std::collections::HashSet;
+use std::fs;
+use std::time::Duration;
+
+use super::overwritten::EXT4;
+use super::owned::Owned;
+use super::recording::Event;
+use super::run::{APART, Recorded, begin, chance, copy, cut_each, data, places, record};
+use crate::served::server::until;
+use crate::served::{are_there, system};
+
+const JOURNAL: &str = ".likenew-refresh-journal";
+const ASIDE: &str = ".likenew-refresh-aside";
+/// How a journal begins.
+const TITLE: &[u8] = b"likenew refresh journal";
+const REFRESH: [&str; 11] = [
+    "--rung",
+    "refresh",
+    "--rest",
+    "1s",
+    "--bytes",
+    "128MiB",
+    "--space",
+    "64MiB",
+    "--reserve",
+    "8MiB",
+    "--yes",
+];
+
+/// What was cut off is done before anything else, and before a plan is refused that makes no sense.
+const GO_ON: [&str; 4] = ["--passes", "0", "--yes", "--no-archive"];
+
+/// What was seen of one cut.
+struct Cut {
+    had_journal: bool,
+    was_torn: bool,
+    has_gone_on: bool,
+    has_aside: bool,
+}
+
+/// From the first event of the first journal to the last write of an old file.
+fn refresh(recorded: &Recorded, old: &[&[u8]]) -> std::ops::Range<usize> {
+    const BLOCK: usize = 4096;
+    let blocks: HashSet<&[u8]> = old.iter().flat_map(|bytes| bytes.chunks_exact(BLOCK)).collect();
+    let events = recorded.past.events.iter().enumerate();
+    let written = events.filter_map(|(index, event)| match event {
+        Event::Write { bytes, .. } => Some((index, bytes)),
+        Event::Trim(_) | Event::Flush { .. } => None,
+    });
+    // What the owner writes meanwhile is shorter.
+    let (heads, films): (Vec<_>, Vec<_>) = written
+        .filter(|(_, bytes)| bytes.starts_with(TITLE) || bytes.len() >= 128 << 10)
+        .filter(|(_, bytes)| {
+            bytes.starts_with(TITLE) || bytes.chunks_exact(BLOCK).any(|block| blocks.contains(block))
+        })
+        .partition(|(_, bytes)| bytes.starts_with(TITLE));
+    assert!(!heads.is_empty() && !films.is_empty(), "nothing was written again: {}", recorded.said);
+    let (first, last) = (heads[0].0, films[films.len() - 1].0);
+    first.saturating_sub(12)..(last + 12).min(recorded.past.events.len())
+}
+
+#[test]
+fn losses_of_power_while_old_files_are_written_again_cost_no_byte_and_it_goes_on() {
+    const CUTS: usize = 160;
+    if !are_there(&["e2fsck"]) {
+        return;
+    }
+    let Some(recorded) = record(&EXT4, &REFRESH) else { return };
+    let old: Vec<Vec<u8>> =
+        ["film", "short"].into_iter().map(|name| recorded.owned.bytes(name).to_vec()).collect();
+    let within = refresh(&recorded, &old.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let cuts: Vec<usize> =
+        places(within.len(), CUTS, 5).into_iter().map(|place| within.start + place).collect();
+    let seen = cut_each(&recorded, &cuts, 2, |image, point, cut| {
+        let (mount, _) = recorded.mount(image, point, cut);
+        let had_journal = point.join(JOURNAL).exists();
+        let was_whole =
+            recorded.owned.difference(&Owned::of(point, &[&APART[..], &[JOURNAL]].concat())).is_none();
+        let ran = recorded.sandbox.run(&[&["recondition", point.to_str().unwrap()][..], &GO_ON].concat());
+        assert_eq!(ran.status(), Some(2), "cut after {cut} events: {}", ran.stderr());
+        assert!(!point.join(JOURNAL).exists(), "cut after {cut} events: {}", ran.stderr());
+        let has_gone_on = ran.stderr().contains("that is done now");
+        let has_aside = point.join(ASIDE).exists();
+        assert_eq!(has_aside, ran.stderr().contains(ASIDE));
+        recorded.compare(point, &[ASIDE], cut);
+        drop(mount);
+        recorded.is_sound(image, cut);
+        Cut { had_journal, was_torn: !was_whole, has_gone_on, has_aside }
+    });
+    let count = |is: fn(&Cut) -> bool| seen.iter().filter(|cut| is(cut)).count();
+    let (journals, torn) = (count(|cut| cut.had_journal), count(|cut| cut.was_torn));
+    let (gone_on, aside) = (count(|cut| cut.has_gone_on), count(|cut| cut.has_aside));
+    eprintln!(
+        "{CUTS} cuts: {journals} journals, {torn} torn, {gone_on} gone on, {aside} with something set aside"
+    );
+    assert_eq!(seen.len(), CUTS);
+    assert!(journals > 80 && gone_on > 25 && torn > 3 && aside > 3, "{journals} {gone_on} {torn} {aside}");
+}
+
+#[test]
+fn kills_while_old_files_are_written_again_cost_no_byte_and_it_goes_on() {
+    const KILLS: usize = 20;
+    let Some((sandbox, recorder, mounted)) = begin(&EXT4) else { return };
+    let point = mounted.point();
+    let folder = point.to_str().unwrap();
+    let before = Owned::of(point, &APART);
+    recorder.recording.begin();
+    let mut child = sandbox.start(&[&["recondition", folder][..], &REFRESH].concat());
+    until("it writes a file again", || point.join(JOURNAL).exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = sandbox.runs().pop().unwrap();
+    let begun = sandbox.work().join("begun");
+    copy(&data(&sandbox), &begun);
+    let (mut next, mut left) = (chance(2), 0);
+    for kill in 0..KILLS {
+        left += usize::from(point.join(JOURNAL).exists());
+        let ran = sandbox.run(&[&["recondition", folder][..], &GO_ON].concat());
+        ran.code(2);
+        assert!(!point.join(JOURNAL).exists() && !point.join(ASIDE).exists(), "{}", ran.stderr());
+        if let Some(why) = before.difference(&Owned::of(point, &APART)) {
+            panic!("kill {kill}: {why}");
+        }
+        fs::remove_dir_all(data(&sandbox)).unwrap();
+        copy(&begun, &data(&sandbox));
+        system("sync", &["-f", folder]);
+        // All that lies there is slow to read again.
+        recorder.recording.begin();
+        let mut child = sandbox.start(&["resume", run.to_str().unwrap(), "--yes", "--reserve", "8MiB"]);
+        until("it writes a file again", || {
+            point.join(JOURNAL).exists() || child.try_wait().unwrap().is_some()
+        });
+        std::thread::sleep(Duration::from_millis(next(400)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(left > KILLS / 2, "{left} of {KILLS} have left a journal");
+    // A run that was cut off while it wrote a file again goes on to its end by itself.
+    let resumed =
+        sandbox.run(&["resume", run.to_str().unwrap(), "--yes", "--reserve", "8MiB", "--json", "-"]);
+    assert!(resumed.json()["verdicts"][0]["claim"].as_str().is_some(), "{}", resumed.stderr());
+    assert!(!point.join(JOURNAL).exists());
+    assert!(before.difference(&Owned::of(point, &APART)).is_none());
+}

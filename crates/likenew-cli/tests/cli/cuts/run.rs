@@ -1,0 +1,251 @@
+//! A run of the binary on a drive that writes down what reaches it, while the owner goes on working; and what a cut leaves of both.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::medium::{Medium, Mount};
+use super::owned::{self, Owned};
+use super::recording::{Past, Recorder};
+use crate::served::mounted::{MAKE_EXT4, Mounted};
+use crate::served::{noise, system};
+use crate::support::Sandbox;
+
+/// What the owner writes while it runs, and our own scratch.
+pub(crate) const APART: [&str; 2] = [MEANWHILE, SCRATCH];
+pub(crate) const SCRATCH: &str = "likenew-scratch";
+const MEANWHILE: &str = "meanwhile";
+const MEANWHILE_MAX: usize = 120;
+
+/// A file system, and who makes and checks it.
+pub(crate) struct FileSystem {
+    pub(crate) make: &'static [&'static str],
+    pub(crate) check: &'static [&'static str],
+    pub(crate) bytes: u64,
+}
+
+/// A run that was recorded.
+pub(crate) struct Recorded {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) past: Past,
+    pub(crate) owned: Owned,
+    pub(crate) point: PathBuf,
+    /// Bytes that were free when recording began.
+    pub(crate) free: u64,
+    /// The archive as it was at some positions.
+    pub(crate) archives: Vec<(usize, PathBuf)>,
+    /// What the run has said.
+    pub(crate) said: String,
+    meanwhile: Vec<Durable>,
+    check: &'static [&'static str],
+}
+
+/// A file that was durable at a position.
+struct Durable {
+    name: String,
+    bytes: Vec<u8>,
+    position: usize,
+}
+
+/// What was seen of one cut.
+pub(crate) struct Seen {
+    /// Whether there is anything of the run.
+    pub(crate) has_leftover: bool,
+    pub(crate) meanwhile: usize,
+}
+
+/// Where archives are kept.
+pub(crate) fn data(sandbox: &Sandbox) -> PathBuf {
+    sandbox.work().parent().unwrap().join("data")
+}
+
+/// A folder in memory, where there is one.
+pub(crate) fn in_memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    tempfile::tempdir_in(folder).unwrap()
+}
+
+/// Copies a folder, as it is at this moment.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).into_iter().flatten() {
+        let entry = entry.unwrap();
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            // What is written under another name first may have been renamed by now.
+            let copied = fs::copy(&path, &to);
+            assert!(copied.is_ok() || !path.exists(), "{}: {copied:?}", path.display());
+        }
+    }
+}
+
+/// Bytes that anybody may still write there.
+pub(crate) fn free(point: &Path) -> u64 {
+    let of = rustix::fs::statvfs(point).unwrap();
+    of.f_bavail * of.f_frsize
+}
+
+/// A mounted file system over a recording, with the owner's files on it; none where that can not be made.
+pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
+    let sandbox = Sandbox::new();
+    let recorder = Recorder::begin(&sandbox, of.bytes);
+    // Past the cache of the served file, so that what the kernel writes and reads is what reaches us.
+    let mounted = Mounted::over(&sandbox, &recorder.uri, of.make, &["--direct-io=on"])?;
+    owned::make(mounted.point());
+    fs::create_dir(mounted.point().join(MEANWHILE)).unwrap();
+    let (device, point) = (mounted.device(), mounted.point().to_str().unwrap());
+    system("umount", &[point]);
+    if of.make == MAKE_EXT4 {
+        // When a file was made nobody can say but the file system.
+        for name in ["film", "short"] {
+            system("debugfs", &["-w", "-R", &format!("set_inode_field {name} crtime 20240301"), device]);
+        }
+    }
+    system("mount", &[device, point]);
+    Some((sandbox, recorder, mounted))
+}
+
+/// Runs `likenew recondition` with these arguments on a file system over a recording. None where that can not be made.
+pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<Recorded> {
+    let (sandbox, recorder, mounted) = begin(of)?;
+    let point = mounted.point().to_owned();
+    let owned = Owned::of(&point, &APART);
+    let free = free(&point);
+    recorder.recording.begin();
+    let out = sandbox.work().join("said");
+    let all = [&["recondition", point.to_str().unwrap()][..], arguments].concat();
+    let mut command = sandbox.command(&all);
+    let said = File::create(&out).unwrap();
+    let mut child = command.stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap();
+    let (mut meanwhile, mut archives) = (Vec::<Durable>::new(), Vec::new());
+    let status = loop {
+        let number = meanwhile.len();
+        if number < MEANWHILE_MAX {
+            let name = format!("{MEANWHILE}/{number}");
+            let bytes = noise(500 + number * 577);
+            let path = point.join(&name);
+            fs::write(&path, &bytes).unwrap();
+            File::open(&path).unwrap().sync_all().unwrap();
+            File::open(path.parent().unwrap()).unwrap().sync_all().unwrap();
+            meanwhile.push(Durable { name, bytes, position: recorder.recording.position() });
+        }
+        // First the position, so that nothing is kept that was not measured by then.
+        let (position, archive) =
+            (recorder.recording.position(), sandbox.work().join(format!("a{}", archives.len())));
+        copy(&data(&sandbox), &archive);
+        archives.push((position, archive));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    };
+    let said = fs::read_to_string(out).unwrap();
+    assert!(matches!(status.code(), Some(0 | 10)), "{status}: {said}");
+    let past = recorder.recording.end();
+    if let Some(why) = owned.difference(&Owned::of(&point, &APART)) {
+        panic!("after a whole run: {why}");
+    }
+    drop(mounted);
+    Some(Recorded { sandbox, past, owned, point, free, archives, said, meanwhile, check: of.check })
+}
+
+impl Recorded {
+    /// Mounts what a cut at this position has left, and compares everything that has to be there.
+    pub(crate) fn mount(&self, image: &Path, point: &Path, cut: usize) -> (Mount, Seen) {
+        let mount = Mount::of(image, point)
+            .unwrap_or_else(|why| panic!("cut after {cut} events: it can not be mounted: {why}"));
+        let has_leftover = point.join(SCRATCH).exists();
+        let meanwhile = self.durable(point, cut);
+        (mount, Seen { has_leftover, meanwhile })
+    }
+
+    /// Compares what the owner has made durable by then. How many files were written meanwhile.
+    fn durable(&self, point: &Path, cut: usize) -> usize {
+        let durable: Vec<&Durable> = self.meanwhile.iter().filter(|file| file.position <= cut).collect();
+        for Durable { name, bytes, position } in &durable {
+            let read = fs::read(point.join(name));
+            assert!(
+                read.is_ok_and(|read| read == *bytes),
+                "cut after {cut} events: {name}, durable after {position}, is not as it was written"
+            );
+        }
+        durable.len()
+    }
+
+    /// Compares the owner's files.
+    #[track_caller]
+    pub(crate) fn compare(&self, point: &Path, apart: &[&str], cut: usize) {
+        if let Some(why) = self.owned.difference(&Owned::of(point, &[&APART[..], apart].concat())) {
+            panic!("cut after {cut} events: {why}");
+        }
+    }
+
+    /// The file system is whole once its journal was replayed.
+    #[track_caller]
+    pub(crate) fn is_sound(&self, image: &Path, cut: usize) {
+        let output = Command::new(self.check[0]).args(&self.check[1..]).arg(image).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cut after {cut} events: {said}{error}");
+    }
+}
+
+/// So many places in the events, in order; what chance leaves there is another one each time, in the same place, too.
+pub(crate) fn places(events: usize, count: usize, seed: u64) -> Vec<usize> {
+    let mut next = chance(seed);
+    let mut places: Vec<usize> = (0..count).map(|_| next(events as u64) as usize).collect();
+    places.sort_unstable();
+    places
+}
+
+/// Numbers below a bound, the same ones each time.
+pub(crate) fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed;
+    move |bound| {
+        // SplitMix64 (Steele, Lea, Flood 2014).
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+/// Cuts the power at these places, on both processors, and shows each image to `look`, with a folder to mount it in.
+pub(crate) fn cut_each<T: Send>(
+    recorded: &Recorded,
+    cuts: &[usize],
+    workers: usize,
+    look: impl Fn(&Path, &Path, usize) -> T + Sync,
+) -> Vec<T> {
+    let memory = in_memory();
+    let work = |worker: usize, cuts: &[usize]| -> Vec<T> {
+        let (image, point) =
+            (memory.path().join(format!("image{worker}")), memory.path().join(format!("mnt{worker}")));
+        let file = File::create(&image).unwrap();
+        let mut medium = Medium::new(&recorded.past);
+        let mut seeds = chance(worker as u64);
+        cuts.iter()
+            .map(|cut| {
+                medium.cut(*cut, seeds(u64::MAX), &file);
+                look(&image, &point, *cut)
+            })
+            .collect()
+    };
+    std::thread::scope(|scope| {
+        let parts = cuts.chunks(cuts.len().div_ceil(workers).max(1)).enumerate();
+        let workers: Vec<_> = parts
+            .map(|(worker, cuts)| {
+                let work = &work;
+                scope.spawn(move || work(worker, cuts))
+            })
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    })
+}
