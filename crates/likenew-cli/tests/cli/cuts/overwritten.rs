@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use serde_json::Value;
 
 use super::medium::Medium;
+use super::recording::Event;
 use super::run::{
     APART, FileSystem, Recorded, SCRATCH, Seen, copy, cut_each, data, free, in_memory, places, record,
 };
@@ -39,7 +40,12 @@ pub(crate) const OVERWRITE: [&str; 13] = [
 
 /// Cuts the power of a recorded run in so many places.
 fn cut(recorded: &Recorded, count: usize, workers: usize, seed: u64) -> Vec<Seen> {
-    let cuts = places(recorded.past.events.len(), count, seed);
+    let events = &recorded.past.events;
+    // If the way down to the drive swallowed them, nothing would be durable and this would show nothing.
+    let flushes =
+        events.iter().filter(|event| matches!(event, Event::Flush { covers } if *covers > 0)).count();
+    assert!(flushes > 50, "{flushes} flushes among {} events", events.len());
+    let cuts = places(events.len(), count, seed);
     let seen = cut_each(recorded, &cuts, workers, |image, point, cut| {
         let (mount, seen) = recorded.mount(image, point, cut);
         recorded.compare(point, &[], cut);
