@@ -28,9 +28,9 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
     if !only_says {
         ask(&mut aim, rung, journal, &command.how)?;
     }
-    aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
     if !only_says {
+        aim.clear_leftover(&command.how)?;
         aim.go_on()?;
     }
     let Some(plan) = plan(&command, &aim)? else { return Ok(Exit::Interrupted) };
