@@ -194,7 +194,8 @@ fn sata_drives_answer_through_the_translation_of_scsi() {
                 ("rotation_rpm", json!(rpm)),
                 ("capacity_bytes", json!(BYTES)),
                 ("knows_trim", json!(true)),
-                ("virtual_by", json!("none")),
+                // Whatever their names are: their controller is made up.
+                ("virtual_by", json!("QEMU")),
             ],
         );
         told.all_are("stack", name, &[("rotates", json!(rpm > 0)), ("scheduler", json!("mq-deadline"))]);
