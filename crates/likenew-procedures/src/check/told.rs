@@ -248,6 +248,7 @@ struct CureRow {
     cause: &'static str,
     what: String,
     command: Option<String>,
+    undo: Option<String>,
     risk: &'static str,
     cost: &'static str,
     check: &'static str,
@@ -326,6 +327,7 @@ fn cure_row(found: &Found, cure: &Cure) -> CureRow {
         cause: found.card.name,
         what: cure.what.clone(),
         command: cure.command.clone(),
+        undo: cure.undo.clone(),
         risk: match cure.risk {
             Risk::None => "none",
             Risk::Low => "low",
