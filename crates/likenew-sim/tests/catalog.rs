@@ -365,7 +365,7 @@ fn a_drive_that_was_sold_is_found_by_what_it_reports() {
         assert_eq!(sold_as(&sold.example, bytes).map(|found| found.name), Some(entry.name));
         assert_eq!(sold_as(&format!("{}   ", sold.example.to_lowercase()), bytes), Some(*entry));
         assert_eq!(sold_as(&sold.example, bytes * 2), None, "{}", entry.name);
-        assert!(!entry.model.model.starts_with("Generic") && !entry.model.faults.is_some());
+        assert!(!entry.model.model.starts_with("Generic") && entry.model.faults.is_none());
     }
     for (model, bytes) in OTHERS {
         assert_eq!(sold_as(model, bytes).map(|found| found.name), None, "{model}");
