@@ -5,7 +5,7 @@ use std::path::Path;
 use likenew_archive::{Archive, Record};
 use likenew_core::drive::{Drive as _, Identity, Kind};
 use likenew_core::facts::{Drive, Facts};
-use likenew_core::look::{Look, Seen};
+use likenew_core::look::Seen;
 use likenew_core::plan::Plan;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_procedures::check::{Answers, CheckOptions, FigureName};
@@ -31,12 +31,13 @@ pub(crate) fn of(
     against: Option<&Against>,
     root: Option<&Path>,
     aim: &Aim,
+    facts: Option<&Facts>,
     asked: &CheckOptions,
 ) -> Result<Option<First>, Failure> {
     let record = match against {
         Some(Against::Nothing) => return Ok(None),
         Some(Against::Run(folder)) => Some(named(folder)?),
-        None => aim.path().zip(root).and_then(|(path, root)| earliest(path, root)),
+        None => aim.path().zip(root).zip(facts).and_then(|((path, root), facts)| earliest(path, root, facts)),
     };
     Ok(record.and_then(|record| answers(&record, asked)))
 }
@@ -57,10 +58,8 @@ fn is_whole(record: &Record) -> bool {
 }
 
 /// Runs that can not be read are somebody else's question.
-fn earliest(path: &Path, root: &Path) -> Option<Record> {
-    let mut glance = Glance::at(path).ok()?;
-    let identity = glance.identity();
-    let Ok(Seen::Facts(facts)) = glance.look(&Look::Facts) else { return None };
+fn earliest(path: &Path, root: &Path, facts: &Facts) -> Option<Record> {
+    let identity = Glance::at(path).ok()?.identity();
     let runs = Archive::new(root).list().ok()?;
     let checks = runs.into_iter().filter(|run| {
         run.header.as_ref().is_ok_and(|header| {
@@ -69,7 +68,7 @@ fn earliest(path: &Path, root: &Path) -> Option<Record> {
     });
     checks
         .filter_map(|run| Archive::open(&run.path).ok())
-        .find(|record| is_whole(record) && is_same(record, &identity, &facts))
+        .find(|record| is_whole(record) && is_same(record, &identity, facts))
 }
 
 /// Files and devices are read alike; in folders there are own files.

@@ -15,6 +15,7 @@ mod first;
 mod follow;
 mod held_against;
 mod interrupt;
+mod known;
 mod measure;
 mod mix_alone;
 mod output;

@@ -18,8 +18,14 @@ pub(crate) fn of(aim: &Aim, asked: &CheckOptions) -> Result<Option<Answers>, Fai
     Ok(ask(&twin, asked).with_context(|| format!("the new drive that {} is held against", spec.text))?)
 }
 
+/// What a new drive of the model of a real one does, asked the same. Nothing when somebody asked to stop.
+pub(crate) fn of_model(twin: &Spec, asked: &CheckOptions) -> Result<Option<Answers>, Failure> {
+    Ok(ask(twin, asked).with_context(|| format!("the simulated drive {}", twin.text))?)
+}
+
 fn ask(twin: &Spec, asked: &CheckOptions) -> anyhow::Result<Option<Answers>> {
-    let options = options(&CheckOptions { references: Vec::new(), usual: Vec::new(), ..asked.clone() });
+    let options =
+        options(&CheckOptions { references: Vec::new(), known_as: None, usual: Vec::new(), ..asked.clone() });
     let plan = Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options };
     let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
     let evidence = conducted(twin, &*procedure, plan)?;

@@ -31,6 +31,8 @@ pub struct Cure {
     pub what: String,
     /// The command that does it, as typed; it is printed, never run.
     pub command: Option<String>,
+    /// The command that takes it back, where there is one.
+    pub undo: Option<String>,
     /// What may be lost.
     pub risk: Risk,
     /// What it takes: time, bytes written, money.

@@ -158,7 +158,9 @@ fn unexplained(all: &[Weighed], symptom: Symptom) -> Open {
 fn overall(case: &Case<'_>, found: &[Found], open: &[Open]) -> Overall {
     let has = |kind: Kind| found.iter().any(|one| one.card.kind == kind);
     let is_compared = case.references.iter().any(|reference| {
-        reference.origin != super::Origin::Link && case.signs.figure(reference.figure).is_some()
+        // A link and a model tell what is slow, and not that nothing is.
+        !matches!(reference.origin, super::Origin::Link | super::Origin::ModelTwin)
+            && case.signs.figure(reference.figure).is_some()
     });
     if has(Kind::Drive) {
         Overall::Fallen

@@ -11,6 +11,8 @@ pub enum Origin {
     Twin,
     /// What its maker promises.
     Advertised,
+    /// A simulated drive of the model that a real drive says it is, asked the same: a model of a model, so it speaks only where its maker is silent.
+    ModelTwin,
     /// What the link carries: nothing can be faster, and few things are as fast.
     Link,
 }
@@ -22,6 +24,7 @@ impl Origin {
             Self::FirstRun => "what this drive did at first",
             Self::Twin => "what its simulated twin does when new",
             Self::Advertised => "what its maker promises",
+            Self::ModelTwin => "what a simulated drive of its model does when new",
             Self::Link => "what its link carries",
         }
     }
@@ -32,17 +35,20 @@ impl Origin {
             Self::FirstRun => "first_run",
             Self::Twin => "twin",
             Self::Advertised => "advertised",
+            Self::ModelTwin => "model_twin",
             Self::Link => "link",
         }
     }
 
     /// The share of such a reference that is still as it should be: makers print what the best conditions give, a link carries more than
-    /// any drive moves, and a twin is a model.
+    /// any drive moves, and a twin is a model. That of a real drive knows neither its firmware nor which part of a disk a folder lies in, where the
+    /// outer tracks hold twice as much as the inner ones.
     pub fn share_least(self) -> f64 {
         match self {
             Self::FirstRun => 0.85,
             Self::Twin => 0.7,
             Self::Advertised => 0.7,
+            Self::ModelTwin => 0.5,
             Self::Link => 0.3,
         }
     }

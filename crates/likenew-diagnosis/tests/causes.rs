@@ -465,3 +465,149 @@ fn every_cause_has_a_manual_a_cure_and_a_way_to_check_it() {
         }
     }
 }
+
+/// Every command, and what takes it back, of the cause of this name.
+fn commands(name: &str, change: impl Fn(&mut Target)) -> Vec<(String, Option<String>)> {
+    let mut target = healthy();
+    change(&mut target);
+    let case = Case {
+        signs: &target.signs,
+        facts: Some(&target.facts),
+        since: None,
+        references: &target.references,
+        usual: &[],
+    };
+    let cures = by_name(name).unwrap().cures(&case);
+    cures.into_iter().filter_map(|cure| Some((cure.command?, cure.undo))).collect()
+}
+
+fn with_undo(does: &str, undoes: &str) -> (String, Option<String>) {
+    (does.to_owned(), Some(undoes.to_owned()))
+}
+
+#[test]
+fn what_can_be_set_is_a_command_with_this_drives_name_and_its_undoing() {
+    let cache = |kind, name: &str| {
+        let found = commands("write_cache_off", |t| {
+            t.facts.drives[0].kind = kind;
+            t.facts.drives[0].name = name.into();
+        });
+        let [(does, undo)] = &found[..] else { panic!("{found:?}") };
+        (does.clone(), undo.clone())
+    };
+    assert_eq!(cache(DriveKind::Sata, "sda"), with_undo("hdparm -W1 /dev/sda", "hdparm -W0 /dev/sda"));
+    let nvme = |value| format!("nvme set-feature /dev/nvme1n1 --feature-id=6 --value={value}");
+    assert_eq!(cache(DriveKind::Nvme, "nvme1n1"), with_undo(&nvme(1), &nvme(0)));
+    assert!(cache(DriveKind::Scsi, "sdq").0.ends_with("--save /dev/sdq"));
+
+    let asleep = commands("power_saving", |t| {
+        let drive = &mut t.facts.drives[0];
+        drive.kind = DriveKind::Nvme;
+        drive.name = "nvme0n1".into();
+        let policy = "/sys/module/pcie_aspm/parameters/policy";
+        drive.power = Power {
+            wake_us_max: known(100_000),
+            aspm_policy: Fact::known("powersave".into(), policy),
+            runtime: Fact::known("auto".into(), "/sys/block/nvme0n1/device/power/control"),
+            ..Power::default()
+        };
+    });
+    let tolerance = "/sys/class/nvme/nvme0/power/pm_qos_latency_tolerance_us";
+    assert_eq!(
+        asleep,
+        [
+            with_undo(&format!("echo 0 > {tolerance}"), &format!("echo 100000 > {tolerance}")),
+            with_undo(
+                "echo performance > /sys/module/pcie_aspm/parameters/policy",
+                "echo powersave > /sys/module/pcie_aspm/parameters/policy"
+            ),
+            with_undo(
+                "echo on > /sys/block/nvme0n1/device/power/control",
+                "echo auto > /sys/block/nvme0n1/device/power/control"
+            ),
+        ]
+    );
+    assert_eq!(commands("power_saving", |_| {}), [], "nothing sleeps here");
+    let array = |doing: &'static str| {
+        commands("degraded_array", |t| {
+            t.facts.stack[1] = Layer {
+                name: "md0".into(),
+                kind: LayerKind::Array,
+                busy_with: known(doing.to_owned()),
+                ..Layer::default()
+            };
+        })
+    };
+    let action = "/sys/block/md0/md/sync_action";
+    assert_eq!(
+        array("check")[0],
+        with_undo(&format!("echo idle > {action}"), &format!("echo check > {action}"))
+    );
+    assert!(array("recover").iter().all(|(does, _)| !does.contains("sync_action")), "what mends it goes on");
+    let pieces = |kind: &str| {
+        commands("fragmentation", |t| {
+            let system = t.facts.file_system.as_mut().unwrap();
+            (system.point, system.kind) = ("/srv/my files".into(), known(kind.to_owned()));
+        })
+    };
+    assert_eq!(pieces("ext4")[0].0, "e4defrag '/srv/my files'");
+    assert_eq!(pieces("btrfs")[0].0, "btrfs filesystem defragment -r '/srv/my files'");
+    assert_eq!(pieces("zfs"), []);
+    assert_eq!(commands("old_data", |_| {})[0].0, "likenew recondition /");
+    assert_eq!(
+        commands("old_data", |t| t.facts.file_system = None)[0].0,
+        "likenew recondition /dev/sda --rung refresh --dry-run"
+    );
+    assert!(commands("weak_zone", |_| {})[0].0.starts_with("ddrescue -n /dev/sda "));
+    assert!(commands("lazy_volume", |_| {})[0].0.contains("--filename=/dev/sda "));
+}
+
+#[test]
+fn trim_is_let_through_by_what_blocks_it() {
+    let through = |change: &dyn Fn(&mut Layer)| {
+        let all = commands("no_trim", |t| {
+            t.facts.stack[1].takes_trim = known(false);
+            change(&mut t.facts.stack[1]);
+        });
+        all[0].clone()
+    };
+    let crypt = through(&|layer| {
+        layer.kind = LayerKind::Crypt;
+        layer.label = known("luks-home".to_owned());
+        layer.options = known(vec!["no_read_workqueue".to_owned()]);
+    });
+    assert_eq!(
+        crypt,
+        with_undo(
+            "cryptsetup refresh --persistent --perf-no_read_workqueue --allow-discards luks-home",
+            "cryptsetup refresh --persistent --perf-no_read_workqueue luks-home"
+        )
+    );
+    let shown = through(&|layer| (layer.kind, layer.name) = (LayerKind::VirtualDisk, "vda".into()));
+    assert!(shown.0.contains("target=vda") && shown.0.ends_with("discard=unmap"), "{shown:?}");
+    let bridge = through(&|layer| {
+        (layer.kind, layer.name) = (LayerKind::UsbDisk, "sdb".into());
+        layer.provisioning_mode = known("full".to_owned());
+    });
+    let file = "/sys/block/sdb/device/scsi_disk/*/provisioning_mode";
+    assert_eq!(bridge, with_undo(&format!("echo unmap | tee {file}"), &format!("echo full | tee {file}")));
+    let parity = through(&|layer| {
+        (layer.kind, layer.level) = (LayerKind::Array, known("raid5".to_owned()));
+    });
+    assert!(parity.0.starts_with("echo Y > ") && parity.1.unwrap().starts_with("echo N > "));
+    // A cache has no such setting: the first command is then the one that tells the drive what is free.
+    let cache = through(&|layer| layer.kind = LayerKind::Cache);
+    assert_eq!(cache.0, "fstrim -v /");
+    let queues = commands("encryption", |t| {
+        t.facts.stack[1].kind = LayerKind::Crypt;
+        t.facts.stack[1].label = known("home".to_owned());
+        t.facts.stack[1].options = known(vec!["allow_discards".to_owned()]);
+    });
+    assert_eq!(
+        queues[0],
+        with_undo(
+            "cryptsetup refresh --persistent --allow-discards --perf-no_read_workqueue --perf-no_write_workqueue home",
+            "cryptsetup refresh --persistent --allow-discards home"
+        )
+    );
+}

@@ -24,7 +24,7 @@ use course::Course;
 use measured::Measured;
 
 pub use answers::Answers;
-pub use check_options::{CheckOptions, FigureName, OriginName, ReferenceOption, ShapeOption};
+pub use check_options::{CheckOptions, FigureName, KnownAs, OriginName, ReferenceOption, ShapeOption};
 pub use upgrade::{DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits};
 
 /// What it asks and costs.
@@ -171,6 +171,7 @@ impl Check {
             case,
             diagnosis,
             self.options.first_checked.as_deref(),
+            self.options.known_as.as_ref(),
             old,
             not_written.as_deref(),
         );

@@ -2,7 +2,7 @@
 //!
 //! **Everything here only reads.** Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading; devices are opened
 //! read-only and asked by the commands that `asker::Question` lists, none of which changes anything in a drive; a bridge of USB is
-//! asked nothing beyond what the kernel has asked it already. Whatever is missing, unreadable or nonsense becomes an unknown fact with
+//! asked nothing by us beyond what the kernel has asked it already: what it takes, smartctl knows, if it is installed. Whatever is missing, unreadable or nonsense becomes an unknown fact with
 //! its reason, and no error.
 
 mod asker;
@@ -21,7 +21,9 @@ mod link;
 mod machine;
 mod nvme;
 mod power;
+mod program;
 mod roots;
+mod smartctl;
 mod stack;
 mod subject;
 #[allow(unsafe_code, reason = "drives and the kernel answer some questions by ioctls only")]

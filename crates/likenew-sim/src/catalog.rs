@@ -64,3 +64,13 @@ pub fn catalog() -> &'static [Entry] {
     });
     &CATALOG
 }
+
+/// The entry of a real drive by what it reports of itself; none where no entry is of that model and size, or more than one.
+pub fn sold_as(model: &str, capacity_bytes: u64) -> Option<&'static Entry> {
+    let is_it = |entry: &&Entry| {
+        let own = entry.model.capacity_bytes;
+        entry.model.sold.as_ref().is_some_and(|sold| sold.is(own, model, capacity_bytes))
+    };
+    let mut found = catalog().iter().filter(is_it);
+    found.next().filter(|_| found.next().is_none())
+}

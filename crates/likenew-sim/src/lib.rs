@@ -41,7 +41,7 @@ mod timeline;
 pub mod truth;
 pub mod volume;
 
-pub use catalog::{Entry, catalog};
+pub use catalog::{Entry, catalog, sold_as};
 pub use error::SimError;
 pub use host_link::LinkParameters;
 pub use section::Sourced;

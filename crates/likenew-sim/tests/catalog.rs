@@ -6,7 +6,7 @@ use std::path::Path;
 use likenew_core::drive::Drive as _;
 use likenew_sim::flash::policies::{Collection, ErasedBlocks, Policies, Streams};
 use likenew_sim::model::{Layer, Mechanism, Model};
-use likenew_sim::{Named, SimError, Spec, State, catalog};
+use likenew_sim::{Named, SimError, Spec, State, catalog, sold_as};
 use proptest::prelude::*;
 
 const TINY: &str = include_str!("../../../catalog/tiny-flash.toml");
@@ -301,4 +301,89 @@ proptest! {
     fn no_spec_panics(text in "sim:\\PC{0,30}") {
         let _ = Spec::parse(&text);
     }
+}
+
+/// Models that drives report of themselves, each with the size that it is sold with, none of which is in the catalogue.
+const OTHERS: [(&str, u64); 48] = [
+    ("M4-CT256M4SSD2", 256_060_514_304),
+    ("M4-CT064M4SSD2", 64_023_257_088),
+    ("M4-CT512M4SSD2", 512_110_190_592),
+    ("C400-MTFDDAC256MAM", 256_060_514_304),
+    ("Crucial_CT128MX100SSD1", 128_035_676_160),
+    ("CT500MX500SSD1", 500_107_862_016),
+    ("C300-CTFDDAC128MAG", 128_035_676_160),
+    ("INTEL SSDSC2CW240A3", 240_057_409_536),
+    ("INTEL SSDSC2CT120A3", 120_034_123_776),
+    ("INTEL SSDSC2BB120G4", 120_034_123_776),
+    ("INTEL SSDSA2M080G2GC", 80_026_361_856),
+    ("INTEL SSDSA2M160G2GC", 160_041_885_696),
+    ("INTEL SSDSA2MH160G1GC", 160_041_885_696),
+    ("INTEL SSDSA2CW080G3", 80_026_361_856),
+    ("SSDSA2SH064G1GC INTEL", 64_023_257_088),
+    ("INTEL SSDSA2VP020G2", 20_003_880_960),
+    ("OCZ-VERTEX2", 120_034_123_776),
+    ("OCZ VERTEX2", 120_034_123_776),
+    ("OCZ-VERTEX-TURBO", 120_034_123_776),
+    ("OCZ VERTEX-PLUS", 120_034_123_776),
+    ("OCZ-VERTEX", 64_023_257_088),
+    ("OCZ-VERTEX3", 240_057_409_536),
+    ("OCZ-VERTEX3", 60_022_480_896),
+    ("OCZ-VERTEX3 MI", 120_034_123_776),
+    ("OCZ-VERTEX3 LT", 120_034_123_776),
+    ("OCZ-VERTEX4", 128_035_676_160),
+    ("OCZ-VERTEX460", 120_034_123_776),
+    ("OCZ-AGILITY3", 120_034_123_776),
+    ("Samsung SSD 840 EVO 500GB", 500_107_862_016),
+    ("Samsung SSD 850 PRO 128GB", 128_035_676_160),
+    ("Samsung SSD 970 EVO 1TB", 1_000_204_886_016),
+    ("KINGSTON SV300S37A120G", 120_034_123_776),
+    ("ST9500420AS", 500_107_862_016),
+    ("ST9320325AS", 320_072_933_376),
+    ("ST9500327AS", 500_107_862_016),
+    ("ST500LT012-1DG142", 500_107_862_016),
+    ("ST8000AS0003-2HH188", 8_001_563_222_016),
+    ("ST8000DM004-2CX188", 8_001_563_222_016),
+    ("ST6000AS0002-1NA172", 6_001_175_126_016),
+    ("ST2000DM001-1CH164", 2_000_398_934_016),
+    ("WDC WD6400AAKX-001CA0", 640_135_028_736),
+    ("WDC WD6401AALS-00L3B2", 640_135_028_736),
+    ("WDC WD5000AAKS-00A7B0", 500_107_862_016),
+    ("WDC WD7500BPKT-00PK4T0", 750_156_374_016),
+    ("WDC WD5000BPKT-75PK4T0", 500_107_862_016),
+    ("WDC WD3000HLFS-01G6U0", 300_069_052_416),
+    ("QEMU HARDDISK", 128_035_676_160),
+    ("", 0),
+];
+
+#[test]
+fn a_drive_that_was_sold_is_found_by_what_it_reports() {
+    let sold: Vec<_> =
+        catalog().iter().filter_map(|entry| Some((entry, entry.model.sold.as_ref()?))).collect();
+    assert_eq!(sold.len(), 12);
+    for (entry, sold) in &sold {
+        let bytes = entry.model.capacity_bytes;
+        assert_eq!(sold_as(&sold.example, bytes).map(|found| found.name), Some(entry.name));
+        assert_eq!(sold_as(&format!("{}   ", sold.example.to_lowercase()), bytes), Some(*entry));
+        assert_eq!(sold_as(&sold.example, bytes * 2), None, "{}", entry.name);
+        assert!(!entry.model.model.starts_with("Generic") && entry.model.faults.is_none());
+    }
+    for (model, bytes) in OTHERS {
+        assert_eq!(sold_as(model, bytes).map(|found| found.name), None, "{model}");
+    }
+}
+
+#[test]
+fn a_pattern_that_would_be_anybody_is_refused() {
+    let with = |models: &str, example: &str| {
+        let table = format!(
+            "[sold]\nmodels = {{ value = \"{models}\", source = \"x\" }}\nexample = {{ value = \"{example}\", source = \"x\" }}\n\n[advertised]"
+        );
+        refusal("[advertised]", &table)
+    };
+    assert!(with("WDC*", "WDC WD10").contains("five characters"));
+    assert!(
+        with("ST500LT012-*, ", "ST500LT012-1").contains("five characters"),
+        "nothing is a pattern of anything"
+    );
+    assert!(with("ST500LT012-*", "ST500LT013-1").contains("none of sold.models stands for"));
 }

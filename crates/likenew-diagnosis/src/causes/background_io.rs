@@ -63,6 +63,7 @@ impl Cause for BackgroundIo {
         vec![Cure {
             what: "see who it is, and measure again without it".into(),
             command: Some("likenew watch".into()),
+            undo: None,
             risk: Risk::None,
             cost: "nothing",
             check: "likenew check again",

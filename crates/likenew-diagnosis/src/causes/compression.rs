@@ -48,6 +48,7 @@ impl Cause for Compression {
         vec![Cure {
             what: "none is needed: your own files tell what it gives you".into(),
             command: Some("likenew data --files PATH TARGET".into()),
+            undo: None,
             risk: Risk::None,
             cost: "nothing",
             check: "the answer",

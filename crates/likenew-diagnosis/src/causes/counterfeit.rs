@@ -2,7 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Kind, Risk, Scales, Symptom};
 
-use super::device;
+use super::commands::device;
 
 /// The drive is counterfeit.
 pub(super) struct Counterfeit;
@@ -43,6 +43,7 @@ impl Cause for Counterfeit {
             Cure {
                 what: "trust it with nothing, and give it back".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "nothing",
                 check: "likenew verify on the next one",
@@ -50,6 +51,7 @@ impl Cause for Counterfeit {
             Cure {
                 what: "find out how much it really holds".into(),
                 command: Some(format!("likenew verify {}", device(case))),
+                undo: None,
                 risk: Risk::Data,
                 cost: "one write of all of it",
                 check: "the answer",

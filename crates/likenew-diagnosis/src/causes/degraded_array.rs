@@ -4,6 +4,9 @@ use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
 use likenew_core::facts::{Layer, LayerKind};
 
+use super::commands::pause_check;
+use super::setting;
+
 /// The array is degraded or busy.
 pub(super) struct DegradedArray;
 
@@ -52,13 +55,23 @@ impl Cause for DegradedArray {
         scales
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
-        vec![Cure {
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+        let pause = pause_check(case).map(|command| {
+            setting(
+                "put off its check until nobody waits for the array",
+                command,
+                Risk::None,
+                "a later check",
+            )
+        });
+        let see = Cure {
             what: "see what it is doing; replace the member that is missing, and wait".into(),
             command: Some("cat /proc/mdstat".into()),
+            undo: None,
             risk: Risk::None,
             cost: "hours",
             check: "likenew check again",
-        }]
+        };
+        pause.into_iter().chain([see]).collect()
     }
 }

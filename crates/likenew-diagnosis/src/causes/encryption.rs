@@ -4,7 +4,8 @@ use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
 use likenew_core::facts::LayerKind;
 
-use super::times;
+use super::commands::refreshed;
+use super::{setting, times};
 
 /// Bytes of a small I/O.
 const SMALL_BYTES: f64 = 4096.0;
@@ -71,21 +72,19 @@ impl Cause for Encryption {
         scales
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+        let queues = refreshed(case, &["--perf-no_read_workqueue", "--perf-no_write_workqueue"]);
         vec![
-            Cure {
-                what: "take the queues out of the way of encryption, which pays on fast drives".into(),
-                command: Some(
-                    "cryptsetup --perf-no_read_workqueue --perf-no_write_workqueue --persistent refresh NAME"
-                        .into(),
-                ),
-                risk: Risk::Low,
-                cost: "nothing",
-                check: "likenew check again",
-            },
+            setting(
+                "take the queues out of the way of encryption, which pays on fast drives",
+                queues,
+                Risk::Low,
+                "nothing",
+            ),
             Cure {
                 what: "choose a cipher that the processor has instructions for".into(),
                 command: Some("cryptsetup benchmark".into()),
+                undo: None,
                 risk: Risk::Data,
                 cost: "a new volume",
                 check: "likenew check on the new volume",

@@ -49,6 +49,7 @@ impl Cause for Firmware {
         vec![Cure {
             what: "make a backup, then update the firmware by its maker's tool".into(),
             command: Some("fwupdmgr get-updates".into()),
+            undo: None,
             risk: Risk::Low,
             cost: "minutes",
             check: "likenew facts shows the new version",

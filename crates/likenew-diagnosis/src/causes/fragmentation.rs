@@ -4,6 +4,7 @@ use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
 use likenew_core::units::three_digits;
 
+use super::commands::defragment;
 use super::{arm, times};
 
 /// A disk that turns 7200 times a minute moves 1 MiB in about as long as it takes to get to the next piece: 12 ms at 85 MB/s.
@@ -60,11 +61,12 @@ impl Cause for Fragmentation {
         scales
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
         vec![Cure {
             what: "rewrite the files that lie in most pieces; not where snapshots or reflinks share them"
                 .into(),
-            command: Some("e4defrag -c PATH, then e4defrag PATH (ext4)".into()),
+            command: defragment(case).map(|command| command.does),
+            undo: None,
             risk: Risk::Low,
             cost: "one write of these files",
             check: "likenew facts shows fewer pieces",

@@ -100,6 +100,7 @@ impl Cause for Heat {
             what: "let air reach it, or give it a heat sink; in an enclosure take one that leads heat away"
                 .into(),
             command: None,
+            undo: None,
             risk: Risk::None,
             cost: "little",
             check: "likenew check again under the same load",

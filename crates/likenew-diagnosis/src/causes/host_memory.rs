@@ -59,6 +59,7 @@ impl Cause for NoHostMemory {
         vec![Cure {
             what: "let the kernel give it what it asks for".into(),
             command: Some("nvme.max_host_mem_size_mb=512 on the kernel's command line".into()),
+            undo: Some("take it out of the kernel's command line".into()),
             risk: Risk::None,
             cost: "memory of the host, up to what it asks for",
             check: "likenew check again after the next start",

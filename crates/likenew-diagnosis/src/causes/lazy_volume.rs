@@ -2,7 +2,8 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
-use super::{device, times};
+use super::commands::device;
+use super::times;
 
 /// The volume fetches each block when it is first touched.
 pub(super) struct LazyVolume;
@@ -60,6 +61,7 @@ impl Cause for LazyVolume {
                 "fio --name=once --filename={} --rw=read --bs=1M --iodepth=32 --ioengine=libaio --direct=1 --readonly",
                 device(case)
             )),
+            undo: None,
             risk: Risk::None,
             cost: "one read of every block",
             check: "likenew check again",

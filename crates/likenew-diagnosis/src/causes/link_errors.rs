@@ -76,6 +76,7 @@ impl Cause for LinkErrors {
         vec![Cure {
             what: "take another cable, seat it again, or use another port".into(),
             command: None,
+            undo: None,
             risk: Risk::None,
             cost: "a cable",
             check: "the counters stand still: likenew facts",

@@ -73,6 +73,7 @@ impl Cause for Misalignment {
             what: "make the partition anew, beginning at a multiple of 1 MiB, and restore it from a backup"
                 .into(),
             command: None,
+            undo: None,
             risk: Risk::Data,
             cost: "a backup and hours",
             check: "likenew facts shows where it begins, and likenew check again",

@@ -2,9 +2,10 @@
 
 use likenew_core::units::three_digits;
 
-use super::{Case, Cause, Scales, Sign};
+use super::{Case, Cause, Cure, Risk, Scales, Sign};
 
 mod background_io;
+mod commands;
 mod compression;
 mod counterfeit;
 mod degraded_array;
@@ -87,7 +88,8 @@ fn arm(scales: &mut Scales, case: &Case<'_>, bits: (f64, f64)) {
     );
 }
 
-/// Whether the name of the kernel's device is known, for commands.
-fn device(case: &Case<'_>) -> String {
-    case.drive().map_or_else(|| "/dev/DRIVE".to_owned(), |drive| format!("/dev/{}", drive.name))
+/// A cure by a command that costs a setting and can be undone.
+fn setting(what: impl Into<String>, command: commands::Command, risk: Risk, cost: &'static str) -> Cure {
+    let commands::Command { does, undoes } = command;
+    Cure { what: what.into(), command: Some(does), undo: undoes, risk, cost, check: "likenew check again" }
 }

@@ -71,6 +71,7 @@ impl Cause for NarrowLink {
             Cure {
                 what: "put it into another slot or port, seat it again, or take another cable; look for a setting of the slot in the firmware of the board".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "minutes with the power off",
                 check: "likenew facts shows the link at its best, and likenew check again",

@@ -3,6 +3,7 @@
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
 use super::arm;
+use super::commands::mount_point;
 
 /// Where reviewers look for it: TechPowerUp measures at 85 %, and write amplification doubles between 80 and 90 % by theory
 /// (X.-Y. Hu et al., SYSTOR 2009).
@@ -46,12 +47,8 @@ impl Cause for NearlyFull {
     fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
         vec![Cure {
             what: "make room: delete or move away a fifth of it, then tell the drive".into(),
-            command: Some(format!(
-                "fstrim -v {}",
-                case.facts
-                    .and_then(|facts| Some(facts.file_system.as_ref()?.point.clone()))
-                    .unwrap_or_else(|| "MOUNT_POINT".into())
-            )),
+            command: Some(format!("fstrim -v {}", mount_point(case))),
+            undo: None,
             risk: Risk::None,
             cost: "what you delete",
             check: "likenew check again",

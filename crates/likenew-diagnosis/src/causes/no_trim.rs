@@ -2,6 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
+use super::commands::{mount_point, trim_through};
 use super::{arm, times};
 
 /// Nothing has told the drive what is free.
@@ -80,19 +81,22 @@ impl Cause for NoTrim {
         let blocked = case.facts.and_then(|facts| facts.trim_blocked_by());
         let mut cures = Vec::new();
         if let Some(layer) = blocked {
+            let through = trim_through(case, layer);
+            let is_at_stake = through.as_ref().is_some_and(|(_, is_at_stake)| *is_at_stake);
+            let (command, undo) = through.map_or((None, None), |(of, _)| (Some(of.does), of.undoes));
             cures.push(Cure {
                 what: format!("let TRIM pass {} ({})", layer.name, layer.kind.words()),
-                command: None,
-                risk: Risk::Low,
+                command,
+                undo,
+                risk: if is_at_stake { Risk::Data } else { Risk::Low },
                 cost: "a setting; through encryption it shows which blocks are free",
                 check: "likenew trim",
             });
         }
-        let point =
-            case.facts.and_then(|facts| facts.file_system.as_ref()).map(|system| system.point.clone());
         cures.push(Cure {
             what: "tell the drive once what is free, then leave it alone for ten minutes".into(),
-            command: Some(format!("fstrim -v {}", point.unwrap_or_else(|| "MOUNT_POINT".into()))),
+            command: Some(format!("fstrim -v {}", mount_point(case))),
+            undo: None,
             risk: Risk::None,
             cost: "seconds; what was deleted can not be recovered any more",
             check: "likenew check again, after the rest",
@@ -100,6 +104,7 @@ impl Cause for NoTrim {
         cures.push(Cure {
             what: "have it done every week".into(),
             command: Some("systemctl enable --now fstrim.timer".into()),
+            undo: Some("systemctl disable --now fstrim.timer".into()),
             risk: Risk::None,
             cost: "seconds a week",
             check: "likenew facts: does the timer cover this file system?",

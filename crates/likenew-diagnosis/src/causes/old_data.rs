@@ -2,6 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
 
+use super::commands::{device, mount_point};
 use super::{arm, percent, times};
 
 /// Older than this, retries begin on the worst drives (Samsung 840 EVO: six to eight weeks, PC Perspective 2015).
@@ -26,6 +27,14 @@ const CARD: Card = Card {
     ],
     manual: include_str!("old_data.md"),
 };
+
+/// What writes it again where it lies: old files of a folder, or a whole device, by its own consent.
+fn rewrite(case: &Case<'_>) -> String {
+    match case.facts.and_then(|facts| facts.file_system.as_ref()) {
+        Some(_) => format!("likenew recondition {}", mount_point(case)),
+        None => format!("likenew recondition {} --rung refresh --dry-run", device(case)),
+    }
+}
 
 impl Cause for OldData {
     fn card(&self) -> &'static Card {
@@ -91,11 +100,12 @@ impl Cause for OldData {
         scales
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
         vec![
             Cure {
                 what: "update the firmware, where its maker lists a fix for reads of old data".into(),
                 command: None,
+                undo: None,
                 risk: Risk::Low,
                 cost: "minutes; not every drive has one",
                 check: "likenew check again",
@@ -103,7 +113,8 @@ impl Cause for OldData {
             Cure {
                 what: "rewrite what is slow; later, let the drive refresh it by itself by leaving it powered"
                     .into(),
-                command: None,
+                command: Some(rewrite(case)),
+                undo: None,
                 risk: Risk::Low,
                 cost: "one write of each byte that is slow",
                 check: "compare reads before and after: likenew surface",

@@ -2,7 +2,8 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
-use super::times;
+use super::commands::awake;
+use super::{setting, times};
 
 /// Saving power costs time.
 pub(super) struct PowerSaving;
@@ -54,22 +55,17 @@ impl Cause for PowerSaving {
         scales
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
-        vec![
-            Cure {
-                what: "leave it, unless each small read counts: under load nothing sleeps".into(),
-                command: None,
-                risk: Risk::None,
-                cost: "nothing",
-                check: "likenew check again",
-            },
-            Cure {
-                what: "forbid it deep sleep, for a try until the next start".into(),
-                command: Some("echo 0 > /sys/module/nvme_core/parameters/default_ps_max_latency_us".into()),
-                risk: Risk::Low,
-                cost: "battery and heat",
-                check: "likenew check again",
-            },
-        ]
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+        let leave = Cure {
+            what: "leave it, unless each small read counts: under load nothing sleeps".into(),
+            command: None,
+            undo: None,
+            risk: Risk::None,
+            cost: "nothing",
+            check: "likenew check again",
+        };
+        let awake = awake(case).into_iter();
+        let cures = awake.map(|(what, command)| setting(what, command, Risk::Low, "battery and heat"));
+        std::iter::once(leave).chain(cures).collect()
     }
 }

@@ -52,6 +52,7 @@ impl Cause for ReadCache {
             Cure {
                 what: "read past the cache, or more than it holds; a host's cache in front of a virtual disk is switched off there".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "nothing",
                 check: "likenew cache",

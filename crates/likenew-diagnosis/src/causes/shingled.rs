@@ -78,6 +78,7 @@ impl Cause for Shingled {
             Cure {
                 what: "give it time between writes: idle, it empties its buffer zone".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "hours after long writing",
                 check: "likenew check again after a rest",
@@ -85,6 +86,7 @@ impl Cause for Shingled {
             Cure {
                 what: "use another disk for arrays and for anything that writes at random".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "a disk",
                 check: "likenew check on it",

@@ -91,6 +91,7 @@ impl Cause for SlcCache {
             Cure {
                 what: "leave it as it is: the cache is back after a rest, and nothing but copying very much at once meets its end".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "nothing",
                 check: "write again after some minutes of rest",
@@ -98,6 +99,7 @@ impl Cause for SlcCache {
             Cure {
                 what: "keep a part of the drive free, where its cache grows with free space".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "space",
                 check: "write as much again with more free space",

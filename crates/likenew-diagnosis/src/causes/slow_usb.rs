@@ -98,6 +98,7 @@ impl Cause for SlowUsb {
             Cure {
                 what: "plug it into a port of USB 3 or faster, directly, with a cable made for it".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "a cable",
                 check: "likenew facts shows the speed, and likenew check again",
@@ -105,6 +106,7 @@ impl Cause for SlowUsb {
             Cure {
                 what: "take another enclosure, or newer firmware for this one, where the kernel keeps it from taking many commands at a time".into(),
                 command: None,
+                undo: None,
                 risk: Risk::Low,
                 cost: "an enclosure",
                 check: "likenew facts shows the driver uas",

@@ -94,6 +94,7 @@ impl Cause for TokenBucket {
             Cure {
                 what: "pay for more I/Os or bytes a second, or for a larger machine where the machine is the limit".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "money",
                 check: "likenew check again",
@@ -101,6 +102,7 @@ impl Cause for TokenBucket {
             Cure {
                 what: "spread the work, so that credits come back".into(),
                 command: None,
+                undo: None,
                 risk: Risk::None,
                 cost: "time",
                 check: "likenew watch",

@@ -2,6 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
 
+use super::commands::device;
 use super::{arm, times};
 
 /// Some places of a disk are failing.
@@ -76,11 +77,12 @@ impl Cause for WeakZone {
         scales
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
         vec![
             Cure {
                 what: "copy what you can not lose elsewhere, now, the good places first".into(),
-                command: None,
+                command: Some(format!("ddrescue -n {} /ELSEWHERE/drive.img /ELSEWHERE/drive.map", device(case))),
+                undo: None,
                 risk: Risk::None,
                 cost: "the time of a copy",
                 check: "the copy can be read",
@@ -88,6 +90,7 @@ impl Cause for WeakZone {
             Cure {
                 what: "replace the drive; overwriting the weak places can make the drive replace their sectors, and destroys what is there".into(),
                 command: None,
+                undo: None,
                 risk: Risk::Data,
                 cost: "a drive",
                 check: "likenew surface on the new one",

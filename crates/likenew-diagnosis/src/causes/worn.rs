@@ -76,6 +76,7 @@ impl Cause for Worn {
         vec![Cure {
             what: "copy what you can not lose elsewhere, now, and replace it".into(),
             command: None,
+            undo: None,
             risk: Risk::None,
             cost: "a drive",
             check: "likenew check on the new one",

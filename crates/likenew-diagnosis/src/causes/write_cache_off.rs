@@ -2,7 +2,8 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Sign, Symptom};
 
-use super::{device, percent, times};
+use super::commands::write_cache_on;
+use super::{percent, setting, times};
 
 /// The write cache is off.
 pub(super) struct WriteCacheOff;
@@ -63,13 +64,7 @@ impl Cause for WriteCacheOff {
     }
 
     fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
-        vec![Cure {
-            what: "switch it on, if the data can bear a loss of power or the drive is protected against it"
-                .into(),
-            command: Some(format!("hdparm -W1 {}", device(case))),
-            risk: Risk::Low,
-            cost: "nothing",
-            check: "likenew check again",
-        }]
+        let what = "switch it on, if the data can bear a loss of power or the drive is protected against it";
+        vec![setting(what, write_cache_on(case), Risk::Low, "nothing")]
     }
 }

@@ -26,6 +26,9 @@ pub struct CheckOptions {
     /// What figures are held against.
     #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceOption>,
+    /// As which drive of the catalogue a real drive is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_as: Option<KnownAs>,
     /// What its shapes are like where it is as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usual: Vec<ShapeOption>,
@@ -35,6 +38,19 @@ pub struct CheckOptions {
     /// Whether a new drive is worth it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<UpgradeOptions>,
+}
+
+/// The drive of the catalogue that a real one says it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownAs {
+    /// What it reports as its model.
+    pub model: String,
+    /// The name of the entry.
+    pub entry: String,
+    /// Where the maker's figures in the entry come from; none where none of them is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advertised_by: Option<String>,
 }
 
 /// A shape as it should be.
@@ -87,6 +103,8 @@ pub enum OriginName {
     Twin,
     /// The maker.
     Advertised,
+    /// A simulated drive of the model that a real one says it is.
+    ModelTwin,
 }
 
 impl FigureName {
@@ -192,6 +210,7 @@ impl CheckOptions {
                 OriginName::FirstRun => Origin::FirstRun,
                 OriginName::Twin => Origin::Twin,
                 OriginName::Advertised => Origin::Advertised,
+                OriginName::ModelTwin => Origin::ModelTwin,
             };
             Reference { figure: of.figure.figure(), origin, value: of.per_s }
         };

@@ -7,7 +7,7 @@ use likenew_diagnosis::{
 };
 use serde::Serialize;
 
-use super::check_options::FigureName;
+use super::check_options::{FigureName, KnownAs};
 use crate::rows::row;
 
 /// Ways to decide that are named, and clues.
@@ -20,11 +20,12 @@ const DAY_S: u64 = 86_400;
 const ADVERTISED: &str = "give --advertised read=550MB/s,write=520MB/s";
 
 /// The answer in one sentence first, then each cause with its evidence, then what is left open.
-/// `first_checked` is when its first figures come from, `old` which old files were read or why none were, and `not_written` why nothing was written.
+/// `first_checked` is when its first figures come from, `known_as` which drive of the catalogue it is, `old` which old files were read or why none were, and `not_written` why nothing was written.
 pub(super) fn verdicts(
     case: &Case<'_>,
     diagnosis: &Diagnosis,
     first_checked: Option<&str>,
+    known_as: Option<&KnownAs>,
     old: Option<Result<&OldFiles, &str>>,
     not_written: Option<&str>,
 ) -> Vec<Verdict> {
@@ -35,7 +36,8 @@ pub(super) fn verdicts(
     }
     all.extend(open.map(|open| undecided(case, open)));
     let first = all.remove(0);
-    let first = with_old(with_date(first, case, first_checked), case, old);
+    let first = with_model(with_date(first, case, first_checked), case, known_as);
+    let first = with_old(first, case, old);
     all.insert(0, with_limits(first, case, not_written));
     all.extend(diagnosis.latent.iter().map(latent));
     all.extend(diagnosis.design.iter().map(made_so));
@@ -61,10 +63,20 @@ fn sound(case: &Case<'_>, diagnosis: &Diagnosis) -> Verdict {
             .into_iter()
             .fold(verdict, |verdict, (figure, of)| verdict.because(compared_words(case, figure, of)));
     }
-    let verdict = Verdict::new("Nothing about it looks slow.", Standing::Holds).caveat(format!(
-        "There was nothing to hold its figures against: {ADVERTISED}, or check it again later."
+    let verdict = Verdict::new("Nothing about it looks slow.", Standing::Holds);
+    let compared: Vec<_> = compared(case).filter(|(_, (_, of))| of.origin == Origin::ModelTwin).collect();
+    if compared.is_empty() {
+        let verdict = verdict.caveat(format!(
+            "There was nothing to hold its figures against: {ADVERTISED}, or check it again later."
+        ));
+        return figures(case).into_iter().fold(verdict, Verdict::because);
+    }
+    let verdict = verdict.caveat(format!(
+        "A simulated drive of its model tells half the speed from all of it, and no less: {ADVERTISED}, or check it again later."
     ));
-    figures(case).into_iter().fold(verdict, Verdict::because)
+    compared
+        .into_iter()
+        .fold(verdict, |verdict, (figure, of)| verdict.because(compared_words(case, figure, of)))
 }
 
 /// Each figure with the reference that tells most.
@@ -79,6 +91,25 @@ fn with_date(verdict: Verdict, case: &Case<'_>, first_checked: Option<&str>) -> 
         Some(date) => verdict.because(format!("it was checked first on {}", date.get(..10).unwrap_or(date))),
         None => verdict,
     }
+}
+
+/// By which entry of the catalogue it is compared.
+fn with_model(verdict: Verdict, case: &Case<'_>, known_as: Option<&KnownAs>) -> Verdict {
+    let Some(KnownAs { model, entry, advertised_by }) = known_as else { return verdict };
+    let uses = |origin: Origin| compared(case).any(|(_, (_, of))| of.origin == origin);
+    let is_promised = advertised_by.as_deref().filter(|_| uses(Origin::Advertised));
+    let verdict = match is_promised {
+        Some(by) => verdict.because(format!(
+            "it says that it is {model}, and what its maker promises is taken from {by}, by the entry {entry} of the catalogue"
+        )),
+        None => verdict,
+    };
+    if uses(Origin::ModelTwin) {
+        return verdict.because(format!(
+            "it says that it is {model}, and the simulated drive of its model is the entry {entry} of the catalogue"
+        ));
+    }
+    verdict
 }
 
 /// How old files are read.
@@ -248,6 +279,7 @@ struct CureRow {
     cause: &'static str,
     what: String,
     command: Option<String>,
+    undo: Option<String>,
     risk: &'static str,
     cost: &'static str,
     check: &'static str,
@@ -326,6 +358,7 @@ fn cure_row(found: &Found, cure: &Cure) -> CureRow {
         cause: found.card.name,
         what: cure.what.clone(),
         command: cure.command.clone(),
+        undo: cure.undo.clone(),
         risk: match cure.risk {
             Risk::None => "none",
             Risk::Low => "low",

@@ -44,7 +44,7 @@ impl Question {
             Self::AtaSmartData => "ATA SMART READ DATA".to_owned(),
             Self::AtaSmartThresholds => "ATA SMART READ THRESHOLDS".to_owned(),
             Self::AtaLog(log, page) => format!("ATA log {log:02X}h page {page:02X}h"),
-            Self::Smartctl => "smartctl --json=c -a".to_owned(),
+            Self::Smartctl => format!("smartctl {}", super::smartctl::ARGUMENTS.join(" ")),
             Self::MapperTable => "dmsetup table".to_owned(),
             Self::KernelLog => "/dev/kmsg".to_owned(),
         }

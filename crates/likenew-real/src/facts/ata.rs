@@ -6,7 +6,6 @@ use super::asker::Question;
 use super::bytes::{little, word};
 use super::subject::Subject;
 
-const SHORT: &str = "the answer is too short";
 const ABSENT: &str = "the drive has no such attribute";
 const NO_STATISTIC: &str = "the drive keeps no such statistic";
 /// The log that says which logs there are, and that of device statistics.
@@ -85,15 +84,7 @@ fn parse(data: &[u8], thresholds: &[u8]) -> Option<Vec<Attribute>> {
 /// What attributes and statistics say of its state.
 pub(crate) fn health(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>) -> Health {
     let failed = |attribute: &&Attribute| attribute.prefail && attribute.has_failed();
-    let warnings = attributes.clone().map(|all| {
-        let word = |attribute: &Attribute| {
-            format!(
-                "attribute {} has come down to {}, its threshold is {}",
-                attribute.id, attribute.value, attribute.threshold
-            )
-        };
-        all.iter().filter(failed).map(word).collect()
-    });
+    let warnings = attributes.clone().map(|all| all.iter().filter(failed).map(warning).collect());
     Health {
         failing: attributes.clone().map(|all| all.iter().any(|attribute| failed(&attribute))),
         warnings,
@@ -103,6 +94,14 @@ pub(crate) fn health(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>) -
         attributes: attributes.clone(),
         ..Health::default()
     }
+}
+
+/// An attribute at its threshold, in words.
+pub(crate) fn warning(attribute: &Attribute) -> String {
+    format!(
+        "attribute {} has come down to {}, its threshold is {}",
+        attribute.id, attribute.value, attribute.threshold
+    )
 }
 
 /// The lowest byte of 194, or of 190, is degrees Celsius with almost every maker.
@@ -157,25 +156,6 @@ fn statistic(answer: &Fact<Vec<u8>>, page: u8, at: usize, length: usize) -> Fact
         let is_valid = answer.get(at + 7)? & 0xC0 == 0xC0;
         if is_page && is_valid { little(&answer, at, length) } else { None }
     })
-}
-
-/// What is known of a drive whose smartctl was asked, since nothing else can ask it.
-pub(crate) fn by_smartctl(subject: &Subject<'_>, health: &mut Health, counts: &mut Counts) {
-    let answer = subject.ask(Question::Smartctl);
-    let answer =
-        answer.and_then("it is no JSON", |bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
-    let at = |pointer: &'static str| {
-        answer.clone().and_then("smartctl does not say", |answer| answer.pointer(pointer).cloned())
-    };
-    let number = |pointer| at(pointer).and_then(SHORT, |value| value.as_u64());
-    let float = |pointer| at(pointer).and_then(SHORT, |value| value.as_f64());
-    health.failing =
-        at("/smart_status/passed").and_then(SHORT, |passed| passed.as_bool().map(|passed| !passed));
-    health.temperature_c = float("/temperature/current");
-    health.used_percent = float("/scsi_percentage_used_endurance_indicator");
-    counts.power_on_hours = number("/power_on_time/hours");
-    counts.reallocated_sectors = number("/scsi_grown_defect_list");
-    counts.media_errors = number("/scsi_error_counter_log/read/total_uncorrected_errors");
 }
 
 #[cfg(test)]

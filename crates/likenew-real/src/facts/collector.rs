@@ -6,6 +6,7 @@ use likenew_core::facts::{Drive, DriveKind, Fact, Facts, Health, HostMemory, Lay
 
 use super::asker::Asker;
 use super::roots::Roots;
+use super::smartctl::Smartctl;
 use super::subject::Subject;
 use super::{
     ata, card, cloud, drive_database, file_system, identity, kernel_log, link, machine, nvme, power, stack,
@@ -160,20 +161,35 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             drive.health = ata::health(subject, &attributes);
             ata::counts(subject, &attributes, &mut drive.counts);
         }
-        DriveKind::Scsi => ata::by_smartctl(subject, &mut drive.health, &mut drive.counts),
+        DriveKind::Scsi => {
+            let said = Smartctl::ask(subject);
+            drive.health.failing = said.health().failing;
+            said.complete(subject, drive);
+        }
         DriveKind::Card => {
             drive.health = card::health(subject);
             drive.card = Some(card::card(subject));
         }
         DriveKind::Usb => {
-            let why = "what a bridge of USB does with such questions is not known, so it is not asked them";
-            drive.health = Health { failing: Fact::unknown(why, "SMART"), ..Health::default() };
+            let said = Smartctl::ask(subject);
+            let asked = said.why().map_or_else(String::new, |why| format!(": {why}"));
+            let why = format!(
+                "what a bridge of USB does with such questions is known to smartctl at most, so nobody else asks it them{asked}"
+            );
+            drive.health.failing = Fact::unknown(why, "SMART");
+            said.complete(subject, drive);
+            said.identify(drive);
         }
         DriveKind::Virtual => {
             let why = "a virtual disk says nothing of the medium behind it";
             drive.health = Health { failing: Fact::unknown(why, "the kind of drive"), ..Health::default() };
         }
         _ => {}
+    }
+    // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which knows many of them.
+    let is_own = matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata);
+    if is_own && drive.health.failing.value().is_none() && subject.asker.is_root() {
+        Smartctl::ask(subject).complete(subject, drive);
     }
 }
 

@@ -88,11 +88,14 @@ fn serial(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<Serial> {
         let id = StableId::of_drive(&subject.device)?;
         (id.kind == "serial number").then_some(id.text)
     });
-    let Some(plain) = plain else { return Fact::unknown("it has none that this user may read", origin) };
-    match hash(subject.roots, &plain) {
-        Some(hash) => Fact::known(Serial { hash, plain: Some(plain) }, origin),
-        None => Fact::unknown("this machine has no identity to hash it with", origin),
-    }
+    hashed(subject.roots, Fact::of(plain, "it has none that this user may read", origin))
+}
+
+/// A serial number with its hash.
+pub(crate) fn hashed(roots: &Roots, plain: Fact<String>) -> Fact<Serial> {
+    plain.and_then("this machine has no identity to hash it with", |plain| {
+        Some(Serial { hash: hash(roots, &plain)?, plain: Some(plain) })
+    })
 }
 
 /// Keyed with this machine's identity, which is to be kept secret itself (machine-id(5)): so a hash gives nobody a serial number by
@@ -140,10 +143,34 @@ fn turns(number: u16) -> Option<u32> {
     }
 }
 
+/// Makers of controllers that are there in software alone, by their numbers (the PCI ID database): the drives at them have any name that
+/// somebody typed. Intel's and others' controllers, as QEMU makes them up, bear its number as that of their subsystem.
+const EMULATORS: [(u64, &str); 4] =
+    [(0x1AF4, "QEMU"), (0x1B36, "QEMU"), (0x15AD, "VMware"), (0x80EE, "VirtualBox")];
+
 fn shown_by(subject: &Subject<'_>) -> Fact<Option<String>> {
     let device = &subject.device;
-    let origin = Roots::place(device, "device");
-    Fact::known(virtual_by(device.model().as_deref(), device.hypervisor()), origin)
+    let place = Roots::place(device, "device");
+    match virtual_by(device.model().as_deref(), device.hypervisor()) {
+        Some(by) => Fact::known(Some(by), place),
+        None => emulated_by(subject).unwrap_or_else(|| Fact::known(None, place)),
+    }
+}
+
+/// By the controller next above it. A bridge of USB may be a real one that a guest was handed, whatever it is plugged into there.
+fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
+    if !matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi) {
+        return None;
+    }
+    let number = |folder: &str, name: &str| subject.roots.hexadecimal(&format!("{folder}/{name}")).get();
+    let controller = subject
+        .ancestors()
+        .find(|folder| number(folder, "vendor").is_some() && number(folder, "class").is_some())?;
+    ["vendor", "subsystem_vendor"].into_iter().find_map(|name| {
+        let found = number(&controller, name)?;
+        let (_, by) = EMULATORS.iter().find(|(known, _)| *known == found)?;
+        Some(Fact::known(Some((*by).to_owned()), format!("{controller}/{name}")))
+    })
 }
 
 /// ATA: word 169 bit 0 (ACS-3). NVMe: Dataset Management, bit 2 of ONCS. SCSI: LBPU, bit 7 of byte 5 of page B2h (SBC-3).

@@ -268,6 +268,25 @@ fn a_bad_cable_is_counted_and_slows_the_link() {
 }
 
 #[test]
+fn a_drive_at_a_controller_that_is_made_up_is_virtual_by_any_name() {
+    let text = fs::read_to_string(folder().join("sata-bad-cable.txt")).unwrap();
+    let shown_by = |line: &str| {
+        let root = tempfile::tempdir().unwrap();
+        let machine = Machine::unpack(&format!("{text}\n{line}\n"), root.path());
+        facts_of(&machine, root.path(), "/dev/sda").drives[0].identity.virtual_by.value().unwrap().clone()
+    };
+    let controller = "/sys/devices/pci0000:00/0000:00:17.0";
+    assert_eq!(shown_by(&format!("{controller}/subsystem_vendor = 0x1af4")).as_deref(), Some("QEMU"));
+    assert_eq!(shown_by(&format!("{controller}/vendor = 0x15ad")).as_deref(), Some("VMware"));
+    assert_eq!(shown_by(&format!("{controller}/subsystem_vendor = 0x1458")), None);
+    // The port of a virtual machine, at which a real controller was handed to it, says nothing of the controller.
+    assert_eq!(
+        shown_by("/sys/devices/pci0000:00/vendor = 0x1b36\n/sys/devices/pci0000:00/class = 0x060400"),
+        None
+    );
+}
+
+#[test]
 fn encryption_without_discards_blocks_trim() {
     let facts = facts("luks-without-discards", "/");
     keep("luks-without-discards", &facts);
@@ -317,6 +336,22 @@ fn a_bridge_at_usb_2_is_slow_by_its_link() {
     assert_eq!(drive.link.possible_bytes_per_s.get(), None, "what it could do elsewhere is not told here");
     assert_eq!(facts.trim_blocked_by().unwrap().provisioning_mode.value().unwrap(), "full");
     assert!(drive.health.failing.why().unwrap().contains("bridge"));
+}
+
+#[test]
+fn a_bridge_that_smartctl_knows_tells_of_the_drive_behind_it() {
+    let text = fs::read_to_string(folder().join("usb2-bridge.txt")).unwrap();
+    let answer = r#"ask sda smartctl =
+  {"smartctl":{"version":[7,4],"exit_status":0},"device":{"type":"sat"},"model_name":"M4-CT128M4SSD2","firmware_version":"070H","rotation_rate":0,
+  "serial_number":"0000000012","smart_status":{"passed":true},"temperature":{"current":31},"power_on_time":{"hours":77}}"#;
+    let root = tempfile::tempdir().unwrap();
+    let machine = Machine::unpack(&format!("{text}\nroot\n{answer}\n"), root.path());
+    let facts = facts_of(&machine, root.path(), "/media/stick");
+    let drive = &facts.drives[0];
+    assert_eq!(drive.identity.model.value().unwrap(), "M4-CT128M4SSD2");
+    assert_eq!(drive.identity.model.origin(), Some("smartctl 7.4 (json)"));
+    assert_eq!((drive.health.failing.get(), drive.counts.power_on_hours.get()), (Some(false), Some(77)));
+    assert!(!told(&facts).contains("0000000012"), "a serial number stands in no row");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) fn health(subject: &Subject<'_>) -> Health {
 }
 
 /// Critical Warning, bit by bit.
-fn warnings(flags: u64) -> Vec<String> {
+pub(crate) fn warnings(flags: u64) -> Vec<String> {
     const WORDS: [&str; 6] = [
         "its spare is below the threshold",
         "its temperature is beyond a threshold",

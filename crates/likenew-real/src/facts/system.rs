@@ -1,19 +1,22 @@
 //! This machine as who answers: by ioctls, system calls, and two programs that know how to ask.
 
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use likenew_core::look::FACTS_WAIT;
 use rustix::fs::{Mode, OFlags, open, statvfs};
 use rustix::io::Errno;
 
 use super::asker::{Asker, Filled, Question, Refusal};
+use super::{program, smartctl};
 use crate::clock::Monotonic;
 use crate::{ata_command, nvme_admin};
 
 /// What the kernel has kept of its log is not much longer.
 const LOG_BYTES_MAX: usize = 8 << 20;
+/// A program that takes longer waits for a drive that does not answer.
+const PROGRAM_TIME: Duration = Duration::from_secs(10);
 
 /// This machine.
 pub(crate) struct System;
@@ -24,7 +27,7 @@ impl Asker for System {
             Question::KernelLog => kernel_log(),
             // It hides keys unless it is told to show them.
             Question::MapperTable => run("dmsetup", &["table"], device),
-            Question::Smartctl => run("smartctl", &["--json=c", "-a"], device),
+            Question::Smartctl => run("smartctl", &smartctl::ARGUMENTS, device),
             Question::NvmeController => nvme(device, nvme_admin::Reads::Controller).map(|(answer, _)| answer),
             Question::NvmeNamespace => nvme(device, nvme_admin::Reads::Namespace).map(|(answer, _)| answer),
             Question::NvmeLog(page @ 0xC0.., bytes) => {
@@ -119,14 +122,6 @@ fn run(program: &str, arguments: &[&str], device: &str) -> Result<Vec<u8>, Refus
     if !rustix::process::geteuid().is_root() {
         return Err(Refusal::Rights);
     }
-    let mut command = Command::new(program);
-    command.args(arguments).arg(format!("/dev/{}", device.replace('!', "/")));
-    match command.stdin(Stdio::null()).stderr(Stdio::null()).output() {
-        Ok(output) if !output.stdout.is_empty() => Ok(output.stdout),
-        Ok(_) => Err(Refusal::Other(format!("{program} says nothing of it"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(Refusal::Other(format!("{program} is not installed")))
-        }
-        Err(error) => Err(Refusal::Other(format!("{program} could not be started: {error}"))),
-    }
+    let device = format!("/dev/{}", device.replace('!', "/"));
+    program::said(Path::new(program), &[arguments, &[&*device]].concat(), PROGRAM_TIME)
 }

@@ -19,10 +19,12 @@ mod flash;
 mod layer;
 mod policies;
 mod slc_cache;
+mod sold;
 mod volume;
 
 pub use flash::FlashModel;
 pub use layer::Layer;
+pub use sold::Sold;
 
 /// What the maker or a reviewer says of a new drive; never used by the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,6 +110,8 @@ pub struct Model {
     pub capacity_bytes: u64,
     /// Smallest unit of address.
     pub sector_bytes: u32,
+    /// By what it is known, of a drive that was sold.
+    pub sold: Option<Sold>,
     /// What others say of it.
     pub advertised: Advertised,
     /// How it works.
@@ -146,6 +150,7 @@ impl Model {
         let mut root = Section::parse(Text { file, text })?;
         let kind = root.word("kind", &KINDS)?;
         let identity = finish(root.section("identity")?, &mut sources, read_identity)?;
+        let sold = finish_optional(root.section_or_none("sold")?, &mut sources, Sold::read)?;
         let advertised = finish(root.section("advertised")?, &mut sources, read_advertised)?;
         let (link, link_standard) = finish(root.section("link")?, &mut sources, read_link)?;
         let faults = match root.section_or_none("faults")? {
@@ -171,6 +176,7 @@ impl Model {
             technology,
             capacity_bytes,
             sector_bytes,
+            sold,
             advertised,
             mechanism,
             link_standard,
@@ -182,6 +188,13 @@ impl Model {
             None => Ok(model),
             Some(site) => model.situations.check(&model).map_err(|why| site.error(why)).map(|()| model),
         }
+    }
+}
+
+impl Model {
+    /// Where a value of the file comes from, by its key, such as `advertised.read_bytes_per_s`.
+    pub fn source(&self, key: &str) -> Option<&Sourced> {
+        self.sources.iter().find(|sourced| sourced.key == key)
     }
 }
 

@@ -1,0 +1,205 @@
+//! Commands for cures, with the names of this machine in them, and what undoes them. They are printed for a person, who types them; so whatever was found
+//! out elsewhere stands in them as one word of the shell.
+
+use likenew_core::facts::{Drive, DriveKind, Fact, Layer, LayerKind};
+
+use crate::Case;
+
+/// A command and what undoes it.
+pub(super) struct Command {
+    pub(super) does: String,
+    pub(super) undoes: Option<String>,
+}
+
+impl Command {
+    fn new(does: String, undoes: String) -> Self {
+        Self { does, undoes: Some(undoes) }
+    }
+
+    fn final_one(does: String) -> Self {
+        Self { does, undoes: None }
+    }
+}
+
+/// As one word of the shell, whatever characters are in it.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |of: char| of.is_ascii_alphanumeric() || "/._-:@%+=,".contains(of);
+    // A word that begins with a dash would be taken for a setting.
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The device of the drive at the bottom, or a word that stands for it.
+pub(super) fn device(case: &Case<'_>) -> String {
+    case.drive().map_or_else(|| "/dev/DRIVE".to_owned(), |drive| node(&drive.name))
+}
+
+/// A name of the kernel, whose `!` are folders in /dev.
+fn node(name: &str) -> String {
+    quoted(&format!("/dev/{}", name.replace('!', "/")))
+}
+
+/// Where the file system is mounted, or a word that stands for it.
+pub(super) fn mount_point(case: &Case<'_>) -> String {
+    let system = case.facts.and_then(|facts| facts.file_system.as_ref());
+    system.map_or_else(|| "MOUNT_POINT".to_owned(), |system| quoted(&system.point))
+}
+
+/// The encryption in the stack with flags besides those that it has; undone by leaving them out again. `refresh` puts all of them anew.
+pub(super) fn refreshed(case: &Case<'_>, flags: &[&str]) -> Command {
+    let layer = case.facts.and_then(|facts| facts.layers_of(LayerKind::Crypt).next());
+    let name =
+        layer.and_then(|layer| layer.label.value()).map_or_else(|| "NAME".to_owned(), |name| quoted(name));
+    let known = [
+        ("allow_discards", "--allow-discards"),
+        ("no_read_workqueue", "--perf-no_read_workqueue"),
+        ("no_write_workqueue", "--perf-no_write_workqueue"),
+        ("same_cpu_crypt", "--perf-same_cpu_crypt"),
+        ("submit_from_crypt_cpus", "--perf-submit_from_crypt_cpus"),
+    ];
+    let options = layer.and_then(|layer| layer.options.value()).map(Vec::as_slice).unwrap_or_default();
+    let had: Vec<&str> = known
+        .into_iter()
+        .filter(|(option, _)| options.iter().any(|of| of == option))
+        .map(|(_, flag)| flag)
+        .collect();
+    let of = |flags: Vec<&str>| {
+        let flags: String = flags.into_iter().map(|flag| format!("{flag} ")).collect();
+        format!("cryptsetup refresh --persistent {flags}{name}")
+    };
+    let added = flags.iter().copied().filter(|flag| !had.contains(flag));
+    Command::new(of(had.iter().copied().chain(added).collect()), of(had))
+}
+
+/// Lets TRIM pass a layer, and whether data is at stake; none where nothing that is typed does it.
+pub(super) fn trim_through(case: &Case<'_>, layer: &Layer) -> Option<(Command, bool)> {
+    match layer.kind {
+        LayerKind::Crypt => Some((refreshed(case, &["--allow-discards"]), false)),
+        // Members that do not read zeros where they were told of TRIM would make parity wrong (Documentation/admin-guide/md.rst of the Linux sources).
+        LayerKind::Array
+            if matches!(layer.level.value().map(String::as_str), Some("raid4" | "raid5" | "raid6")) =>
+        {
+            let file = "/sys/module/raid456/parameters/devices_handle_discard_safely";
+            Some((Command::new(format!("echo Y > {file}"), format!("echo N > {file}")), true))
+        }
+        // Whoever runs the host types it there, for the disk as the guest calls it.
+        LayerKind::VirtualDisk => {
+            let of = |what: &str| {
+                format!("virt-xml DOMAIN --edit target={} --disk driver.discard={what}", quoted(&layer.name))
+            };
+            Some((Command::new(of("unmap"), of("ignore")), false))
+        }
+        // A bridge may call itself unable and be able, and the other way round.
+        LayerKind::Disk | LayerKind::UsbDisk => {
+            let mode = layer.provisioning_mode.value()?;
+            let file = format!("/sys/block/{}/device/scsi_disk/*/provisioning_mode", quoted(&layer.name));
+            Some((
+                Command::new(
+                    format!("echo unmap | tee {file}"),
+                    format!("echo {} | tee {file}", quoted(mode)),
+                ),
+                true,
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Switches the write cache of the drive on.
+pub(super) fn write_cache_on(case: &Case<'_>) -> Command {
+    let device = device(case);
+    match case.drive().map(|drive| drive.kind) {
+        // Feature 06h, Volatile Write Cache (NVMe base specification).
+        Some(DriveKind::Nvme) => {
+            let set = |value: u8| format!("nvme set-feature {device} --feature-id=6 --value={value}");
+            Command::new(set(1), set(0))
+        }
+        Some(DriveKind::Scsi) => Command::new(
+            format!("sdparm --set=WCE=1 --save {device}"),
+            format!("sdparm --set=WCE=0 --save {device}"),
+        ),
+        _ => Command::new(format!("hdparm -W1 {device}"), format!("hdparm -W0 {device}")),
+    }
+}
+
+/// Forbids the drive, its link and the kernel to let it sleep, as far as each is known to do so.
+pub(super) fn awake(case: &Case<'_>) -> Vec<(&'static str, Command)> {
+    let Some(drive) = case.drive() else { return Vec::new() };
+    let (power, mut all) = (&drive.power, Vec::new());
+    if let Some(wake) = power.wake_us_max.get().filter(|wake| *wake > 0)
+        && let Some(controller) = controller(drive)
+    {
+        // The tolerance of one controller; the parameter of the module is for those that are found later.
+        let file = format!("/sys/class/nvme/{controller}/power/pm_qos_latency_tolerance_us");
+        let command = Command::new(format!("echo 0 > {file}"), format!("echo {wake} > {file}"));
+        all.push(("forbid the drive deep sleep, until the next start", command));
+    }
+    let set = |fact: &Fact<String>, best: &str, is_slow: fn(&str) -> bool| {
+        let (value, file) = (fact.value()?, fact.origin()?);
+        let is_file = file.starts_with("/sys/");
+        (is_file && is_slow(value)).then(|| {
+            Command::new(
+                format!("echo {best} > {}", quoted(file)),
+                format!("echo {} > {}", quoted(value), quoted(file)),
+            )
+        })
+    };
+    let link = set(&power.link_policy, "max_performance", |policy| policy != "max_performance");
+    all.extend(link.map(|command| ("keep its link awake, until the next start", command)));
+    let lanes = set(&power.aspm_policy, "performance", |policy| policy.contains("powersave"));
+    all.extend(lanes.map(|command| ("keep all links of PCI Express awake, until the next start", command)));
+    let runtime = set(&power.runtime, "on", |control| control == "auto");
+    all.extend(runtime.map(|command| ("forbid the kernel to suspend it, until the next start", command)));
+    all
+}
+
+/// `nvme0` of `nvme0n1`; with several ways to one drive, its subsystem has that name, and which controller answers is not known.
+fn controller(drive: &Drive) -> Option<String> {
+    let rest = drive.name.strip_prefix("nvme")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    (!digits.is_empty()).then(|| format!("nvme{digits}"))
+}
+
+/// Writes files that lie in pieces again in one, by the program of their file system.
+pub(super) fn defragment(case: &Case<'_>) -> Option<Command> {
+    let kind = case.facts?.file_system.as_ref()?.kind.value()?;
+    let point = mount_point(case);
+    let does = match kind.as_str() {
+        "ext4" => format!("e4defrag {point}"),
+        "xfs" => format!("xfs_fsr -v {point}"),
+        "btrfs" => format!("btrfs filesystem defragment -r {point}"),
+        _ => return None,
+    };
+    Some(Command::final_one(does))
+}
+
+/// Stops a check of an array that goes on by itself; one that is being rebuilt is left alone.
+pub(super) fn pause_check(case: &Case<'_>) -> Option<Command> {
+    let layer = case
+        .facts?
+        .layers_of(LayerKind::Array)
+        .find(|layer| matches!(layer.busy_with.value().map(String::as_str), Some("check" | "repair")))?;
+    let (name, doing) = (quoted(&layer.name), layer.busy_with.value()?);
+    let file = format!("/sys/block/{name}/md/sync_action");
+    Some(Command::new(format!("echo idle > {file}"), format!("echo {doing} > {file}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_one_word_of_the_shell() {
+        for plain in ["/dev/sda", "luks-0a1b", "/mnt/a_b.c"] {
+            assert_eq!(quoted(plain), plain);
+        }
+        assert_eq!(quoted("/media/My Disk"), "'/media/My Disk'");
+        assert_eq!(quoted("a';rm -rf /;'"), r"'a'\'';rm -rf /;'\'''");
+        for odd in ["", "$(reboot)", "-x", "a\nb", "*", "ä"] {
+            assert!(quoted(odd).starts_with('\'') && quoted(odd).ends_with('\''), "{odd}");
+        }
+        assert_eq!(node("cciss!c0d0"), "/dev/cciss/c0d0");
+    }
+}

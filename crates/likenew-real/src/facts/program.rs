@@ -1,0 +1,109 @@
+//! What another program says, within a time and no longer than some bytes.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use likenew_core::units::Nanos;
+
+use super::asker::Refusal;
+use crate::clock::Monotonic;
+
+/// More is no answer to anything that is asked here.
+const BYTES_MAX: u64 = 4 << 20;
+/// How often it is looked whether a program that has said everything has ended.
+const LOOK_EVERY: Nanos = Nanos::from_millis(5);
+
+/// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong to the answer.
+///
+/// # Errors
+/// It is not installed, can not be started, prints nothing, or takes longer than `limit`: then it is killed, by its own number.
+pub(crate) fn said(program: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, Refusal> {
+    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| {
+        Refusal::Other(match error.kind() {
+            std::io::ErrorKind::NotFound => format!("{name} is not installed"),
+            _ => format!("{name} could not be started: {error}"),
+        })
+    })?;
+    let clock = Monotonic::start();
+    let output = child.stdout.take().expect("its output is piped");
+    let (sender, receiver) = mpsc::channel();
+    // A program that it has started may hold the pipe longer than anybody waits; then this thread is left to end with that.
+    std::thread::spawn(move || {
+        let mut all = Vec::new();
+        let read = output.take(BYTES_MAX).read_to_end(&mut all);
+        // Nobody listens any more where it took too long.
+        let _ = sender.send(read.map(|_| all));
+    });
+    let answer = receiver.recv_timeout(limit);
+    let is_over = answer.is_ok() && has_ended(&mut child, &clock, limit);
+    if !is_over {
+        // It may have ended by itself in this moment; either way it is waited for.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    match answer {
+        Err(_) => Err(Refusal::Other(format!("{name} took longer than {} s", limit.as_secs()))),
+        Ok(Err(error)) => Err(Refusal::Other(format!("what {name} says could not be read: {error}"))),
+        Ok(Ok(all)) if all.is_empty() => Err(Refusal::Other(format!("{name} says nothing of it"))),
+        Ok(Ok(all)) => Ok(all),
+    }
+}
+
+fn has_ended(child: &mut Child, clock: &Monotonic, limit: Duration) -> bool {
+    while matches!(child.try_wait(), Ok(None)) {
+        if u128::from(clock.now().0) > limit.as_nanos() {
+            return false;
+        }
+        clock.rest(LOOK_EVERY);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn script(folder: &Path, body: &str) -> PathBuf {
+        let path = folder.join("smartctl");
+        fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn of(body: &str, limit: Duration) -> Result<String, Refusal> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = script(folder.path(), body);
+        said(&path, &["-i", "/dev/sda"], limit).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_it_prints_is_the_answer_whatever_it_exits_with() {
+        assert_eq!(of("echo \"$1 $2\"; exit 12", LONG).unwrap(), "-i /dev/sda\n");
+        assert_eq!(of("exit 0", LONG), Err(Refusal::Other("smartctl says nothing of it".into())));
+    }
+
+    #[test]
+    fn one_that_does_not_come_back_is_killed() {
+        let late = Err(Refusal::Other("smartctl took longer than 0 s".into()));
+        assert_eq!(of("exec sleep 1000", Duration::from_millis(50)), late);
+        assert_eq!(of("echo begun; exec sleep 1000", Duration::from_millis(50)), late);
+    }
+
+    #[test]
+    fn one_that_is_not_there_is_said_to_be_missing() {
+        let missing = said(Path::new("/nowhere/smartctl"), &[], LONG);
+        assert_eq!(missing, Err(Refusal::Other("smartctl is not installed".into())));
+    }
+}

@@ -1,0 +1,307 @@
+//! What smartctl says of a drive that nothing else here can ask, in its JSON (smartctl(8), `--json`, format 1.0).
+//!
+//! It is asked for identity, health and attributes alone, and never wakes a disk that sleeps. It knows which bridges of USB pass such questions on, by its
+//! own database, and asks no other.
+
+use likenew_core::facts::{Attribute, Counts, Drive, Fact, Health};
+use serde_json::Value;
+
+use super::asker::Question;
+use super::identity::hashed;
+use super::nvme;
+use super::subject::Subject;
+use crate::drive_facts::clean;
+
+/// What it is asked; the device comes last. It ends with [`ASLEEP`] where the disk sleeps.
+pub(crate) const ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "standby,7"];
+/// What is said in the exit code where a disk sleeps, since it was asked for that. smartctl itself leaves these three bits together to nobody: the first
+/// two of them end it at once.
+const ASLEEP: u64 = 7;
+/// The command was not understood, or the device could not be opened (smartctl(8), EXIT STATUS, bits 0 and 1): there is no answer.
+const NO_ANSWER: u64 = 0b11;
+/// Parts of an answer that tell of a drive's state.
+const STATE: [&str; 3] = ["smart_status", "temperature", "power_on_time"];
+const SILENT: &str = "smartctl does not say";
+
+/// The answer of smartctl.
+pub(crate) struct Smartctl(Fact<Value>);
+
+impl Smartctl {
+    /// Asks it.
+    pub(crate) fn ask(subject: &Subject<'_>) -> Self {
+        Self(read(subject.ask(Question::Smartctl)))
+    }
+
+    /// Why there is no answer.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.0.why()
+    }
+
+    /// What it says of the drive's state.
+    pub(crate) fn health(&self) -> Health {
+        let warnings = self.0.clone().map(|answer| warnings(&answer));
+        let critical = self.number("/nvme_smart_health_information_log/critical_warning");
+        Health {
+            failing: self.of("/smart_status/passed", Value::as_bool).map(|passed| !passed),
+            warnings,
+            read_only: critical.map(|flags| flags >> 3 & 1 == 1),
+            temperature_c: self.float("/temperature/current"),
+            used_percent: self
+                .float("/nvme_smart_health_information_log/percentage_used")
+                .or_else(|| self.float("/endurance_used/current_percent"))
+                .or_else(|| self.float("/scsi_percentage_used_endurance_indicator")),
+            spare_percent: self
+                .float("/nvme_smart_health_information_log/available_spare")
+                .or_else(|| self.float("/spare_available/current_percent")),
+            spare_threshold_percent: self
+                .float("/nvme_smart_health_information_log/available_spare_threshold")
+                .or_else(|| self.float("/spare_available/threshold_percent")),
+            pending_sectors: self.raw(197, 32),
+            attributes: self.attributes(),
+            ..Health::default()
+        }
+    }
+
+    /// What it says of the drive's counters.
+    pub(crate) fn counts(&self) -> Counts {
+        let units = |pointer| self.number(pointer).map(|units| units.saturating_mul(512_000));
+        Counts {
+            media_errors: self
+                .number("/nvme_smart_health_information_log/media_errors")
+                .or_else(|| self.number("/scsi_error_counter_log/read/total_uncorrected_errors"))
+                .or_else(|| self.raw(187, 32)),
+            reallocated_sectors: self.number("/scsi_grown_defect_list").or_else(|| self.raw(5, 16)),
+            uncorrectable_sectors: self.raw(198, 32),
+            crc_errors: self.raw(199, 32),
+            power_on_hours: self.number("/power_on_time/hours"),
+            power_cycles: self.number("/power_cycle_count"),
+            unsafe_shutdowns: self.number("/nvme_smart_health_information_log/unsafe_shutdowns"),
+            // Thousands of 512 bytes (NVMe base specification, SMART / Health Information log).
+            lifetime_bytes_written: units("/nvme_smart_health_information_log/data_units_written"),
+            lifetime_bytes_read: units("/nvme_smart_health_information_log/data_units_read"),
+            ..Counts::default()
+        }
+    }
+
+    /// Puts what is known into what nothing else knows of a drive.
+    pub(crate) fn complete(&self, subject: &Subject<'_>, drive: &mut Drive) {
+        let (health, counts) = (self.health(), self.counts());
+        macro_rules! fill {
+            ($from:ident to $to:ident.$part:ident: $($name:ident),*) => { $(fill(&mut $to.$part.$name, $from.$name);)* };
+        }
+        fill!(health to drive.health: failing, warnings, read_only, temperature_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
+        fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, power_on_hours, power_cycles, unsafe_shutdowns, lifetime_bytes_written, lifetime_bytes_read);
+        let text =
+            |pointer| self.of(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
+        fill(&mut drive.identity.model, text("/model_name"));
+        fill(&mut drive.identity.firmware, text("/firmware_version"));
+        fill(&mut drive.identity.serial, hashed(subject.roots, text("/serial_number")));
+        fill(
+            &mut drive.identity.rotation_rpm,
+            self.number("/rotation_rate").and_then(SILENT, |rpm| u32::try_from(rpm).ok()),
+        );
+    }
+
+    /// Who a drive behind a bridge is: the bridge gives its own name, or a part of the drive's.
+    pub(crate) fn identify(&self, drive: &mut Drive) {
+        for (own, pointer) in
+            [(&mut drive.identity.model, "/model_name"), (&mut drive.identity.firmware, "/firmware_version")]
+        {
+            let said = self.of(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
+            if said.value().is_some() {
+                *own = said;
+            }
+        }
+    }
+
+    fn of<T>(&self, pointer: &str, read: impl FnOnce(&Value) -> Option<T>) -> Fact<T> {
+        self.0.clone().and_then(SILENT, |answer| read(answer.pointer(pointer)?))
+    }
+
+    fn number(&self, pointer: &str) -> Fact<u64> {
+        self.of(pointer, Value::as_u64)
+    }
+
+    fn float(&self, pointer: &str) -> Fact<f64> {
+        self.of(pointer, Value::as_f64)
+    }
+
+    /// The low bits of the maker's own number of an attribute.
+    fn raw(&self, id: u8, bits: u32) -> Fact<u64> {
+        self.attributes().and_then("the drive has no such attribute", |all| {
+            let attribute = all.iter().find(|attribute| attribute.id == id)?;
+            Some(attribute.raw & ((1 << bits) - 1))
+        })
+    }
+
+    fn attributes(&self) -> Fact<Vec<Attribute>> {
+        self.of("/ata_smart_attributes/table", |table| {
+            let all: Vec<Attribute> = table.as_array()?.iter().filter_map(attribute).collect();
+            (!all.is_empty()).then_some(all)
+        })
+    }
+}
+
+/// An answer with its version as origin, or why it is none.
+fn read(said: Fact<Vec<u8>>) -> Fact<Value> {
+    let answer = match said.and_then("what smartctl says is no JSON", |bytes| {
+        serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object)
+    }) {
+        Fact::Known { value, .. } => value,
+        other => return other,
+    };
+    let version = answer.pointer("/smartctl/version").and_then(Value::as_array).map(|parts| {
+        parts.iter().filter_map(Value::as_u64).map(|part| part.to_string()).collect::<Vec<_>>().join(".")
+    });
+    let origin = match version.filter(|version| !version.is_empty()) {
+        Some(version) => format!("smartctl {version} (json)"),
+        None => "smartctl (json)".to_owned(),
+    };
+    match answer.pointer("/smartctl/exit_status").and_then(Value::as_u64).unwrap_or_default() {
+        ASLEEP => Fact::unknown("the disk sleeps, and was not woken for this", origin)
+            .help("read something from it and ask again"),
+        // What it has found out it says, also where one of its questions was refused.
+        status if status & NO_ANSWER != 0 && !STATE.iter().any(|part| answer.get(part).is_some()) => {
+            let message = answer.pointer("/smartctl/messages/0/string").and_then(Value::as_str);
+            let why = message.map_or_else(|| format!("it ended with {status}"), clean);
+            Fact::unknown(format!("smartctl could not ask it: {why}"), origin)
+        }
+        _ => Fact::known(answer, origin),
+    }
+}
+
+fn fill<T>(own: &mut Fact<T>, said: Fact<T>) {
+    if own.value().is_none() && said.value().is_some() {
+        *own = said;
+    }
+}
+
+/// One of the table; nothing of what lacks a number.
+fn attribute(row: &Value) -> Option<Attribute> {
+    let byte = |pointer: &str| u8::try_from(row.pointer(pointer)?.as_u64()?).ok();
+    Some(Attribute {
+        id: byte("/id")?,
+        value: byte("/value")?,
+        worst: byte("/worst").unwrap_or_default(),
+        threshold: byte("/thresh").unwrap_or_default(),
+        raw: row.pointer("/raw/value")?.as_u64()?,
+        prefail: row.pointer("/flags/prefailure").and_then(Value::as_bool).unwrap_or_default(),
+    })
+}
+
+/// In words: attributes at their thresholds, critical warnings of NVMe; where it only says that the drive fails, that.
+fn warnings(answer: &Value) -> Vec<String> {
+    let table = answer.pointer("/ata_smart_attributes/table").and_then(Value::as_array);
+    let failed = table.into_iter().flatten().filter_map(attribute).filter(|of| of.prefail && of.has_failed());
+    let mut warnings: Vec<String> = failed.map(|of| super::ata::warning(&of)).collect();
+    let critical =
+        answer.pointer("/nvme_smart_health_information_log/critical_warning").and_then(Value::as_u64);
+    warnings.extend(critical.map(nvme::warnings).unwrap_or_default());
+    let passed = answer.pointer("/smart_status/passed").and_then(Value::as_bool);
+    if warnings.is_empty() && passed == Some(false) {
+        warnings.push("its own verdict is that it fails".to_owned());
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Smartctl {
+        Smartctl(read(Fact::known(text.as_bytes().to_vec(), "smartctl")))
+    }
+
+    const ATA_DISK: &str = r#"{"json_format_version":[1,0],"smartctl":{"version":[7,4],"exit_status":0},
+        "device":{"name":"/dev/sdb","type":"sat","protocol":"ATA"},"model_name":"WDC WD6400AAKS-22A7B0","serial_number":"WD-X",
+        "firmware_version":"01.03B01","rotation_rate":7200,"smart_status":{"passed":true},"temperature":{"current":38},
+        "power_cycle_count":731,"power_on_time":{"hours":20111},"ata_smart_attributes":{"revision":16,"table":[
+        {"id":5,"name":"Reallocated_Sector_Ct","value":200,"worst":200,"thresh":140,"when_failed":"","flags":{"prefailure":true},"raw":{"value":3,"string":"3"}},
+        {"id":197,"name":"Current_Pending_Sector","value":200,"worst":200,"thresh":0,"flags":{"prefailure":false},"raw":{"value":2}},
+        {"id":199,"name":"UDMA_CRC_Error_Count","value":200,"worst":200,"thresh":0,"flags":{},"raw":{"value":41}},
+        {"id":"seven","value":1},
+        {"id":9,"value":73,"raw":{"string":"20111"}}]}}"#;
+
+    #[test]
+    fn an_ata_disk_says_what_its_attributes_count() {
+        let said = of(ATA_DISK);
+        let (health, counts) = (said.health(), said.counts());
+        assert_eq!((health.failing.get(), health.temperature_c.get()), (Some(false), Some(38.0)));
+        assert_eq!((health.pending_sectors.get(), counts.crc_errors.get()), (Some(2), Some(41)));
+        assert_eq!((counts.reallocated_sectors.get(), counts.power_on_hours.get()), (Some(3), Some(20_111)));
+        assert_eq!(health.attributes.value().unwrap().len(), 3, "what is not whole is left out");
+        assert_eq!(health.failing.origin(), Some("smartctl 7.4 (json)"));
+        assert_eq!(health.used_percent.why(), Some(SILENT));
+        assert_eq!(health.warnings.value().unwrap(), &[""; 0]);
+    }
+
+    #[test]
+    fn an_ata_ssd_that_fails_says_by_which_attribute() {
+        let said = of(
+            r#"{"smartctl":{"version":[7,3],"exit_status":24},"model_name":"M4-CT128M4SSD2","rotation_rate":0,
+            "smart_status":{"passed":false},"endurance_used":{"current_percent":93},"spare_available":{"current_percent":4},
+            "ata_smart_attributes":{"table":[{"id":5,"value":1,"worst":1,"thresh":10,"flags":{"prefailure":true},"raw":{"value":4096}}]}}"#,
+        );
+        let health = said.health();
+        assert_eq!(
+            (health.failing.get(), health.used_percent.get(), health.spare_percent.get()),
+            (Some(true), Some(93.0), Some(4.0))
+        );
+        assert!(
+            health.warnings.value().unwrap()[0].starts_with("attribute 5 has come down to 1"),
+            "{:?}",
+            health.warnings
+        );
+        let bare = of(r#"{"smart_status":{"passed":false}}"#).health();
+        assert_eq!(bare.warnings.value().unwrap(), &["its own verdict is that it fails"]);
+        assert_eq!(bare.failing.origin(), Some("smartctl (json)"));
+    }
+
+    #[test]
+    fn an_nvme_drive_says_it_by_its_log() {
+        let said = of(
+            r#"{"smartctl":{"version":[7,4],"exit_status":8},"model_name":"X","smart_status":{"passed":false,"nvme":{"value":9}},
+            "nvme_smart_health_information_log":{"critical_warning":9,"temperature":71,"available_spare":5,"available_spare_threshold":10,
+            "percentage_used":104,"data_units_read":2,"data_units_written":3,"power_on_hours":12,"unsafe_shutdowns":7,"media_errors":1},
+            "temperature":{"current":71},"power_on_time":{"hours":12},"power_cycle_count":4}"#,
+        );
+        let (health, counts) = (said.health(), said.counts());
+        assert_eq!(
+            (health.failing.get(), health.read_only.get(), health.used_percent.get()),
+            (Some(true), Some(true), Some(104.0))
+        );
+        assert_eq!(
+            (health.spare_percent.get(), health.spare_threshold_percent.get()),
+            (Some(5.0), Some(10.0))
+        );
+        assert_eq!(health.warnings.value().unwrap().len(), 2, "{:?}", health.warnings);
+        assert_eq!((counts.media_errors.get(), counts.unsafe_shutdowns.get()), (Some(1), Some(7)));
+        assert_eq!(counts.lifetime_bytes_written.get(), Some(1_536_000));
+    }
+
+    #[test]
+    fn a_refusal_a_sleep_and_nonsense_are_reasons() {
+        let why = |text: &str| of(text).why().unwrap().to_owned();
+        let refused = r#"{"smartctl":{"version":[7,3],"messages":[{"string":"/dev/sdc: Unknown USB bridge [0x152d:0x0578 (0x205)]","severity":"error"}],"exit_status":1}}"#;
+        assert!(why(refused).contains("Unknown USB bridge"));
+        let closed = r#"{"smartctl":{"messages":[{"string":"Smartctl open device: /dev/sda failed: Permission denied","severity":"error"}],"exit_status":2}}"#;
+        assert!(why(closed).contains("open device"));
+        assert!(why(r#"{"smartctl":{"exit_status":2}}"#).contains("ended with 2"));
+        let asleep = of(r#"{"smartctl":{"version":[7,4],"exit_status":7}}"#);
+        assert!(
+            asleep.why().unwrap().contains("sleeps")
+                && asleep.health().failing.why().unwrap().contains("sleeps")
+        );
+        for text in ["", "smartctl 7.3 2022-02-28", "[1, 2]", "null", "3", &ATA_DISK[..200]] {
+            assert!(why(text).contains("no JSON"), "{text}");
+        }
+        let health =
+            of(r#"{"temperature":"hot","smart_status":[],"ata_smart_attributes":{"table":{"id":5}}}"#)
+                .health();
+        assert!(
+            [health.temperature_c.why(), health.failing.why(), health.attributes.why()]
+                .iter()
+                .all(|why| *why == Some(SILENT))
+        );
+    }
+}
