@@ -153,7 +153,14 @@ pub(crate) fn go_on(folder: &Path) -> Result<Option<GoneOn>, Fault> {
     let found = Found::look(&mut ground, paper, &identity).map_err(told)?;
     let mut set_aside = open_aside(folder).map_err(system)?;
     let mut refresh = found.go_on(&mut set_aside.1).map_err(told)?;
-    while refresh.step().map_err(told)?.is_some() {}
+    let failed = loop {
+        match refresh.step() {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(RefreshError::Wanted(_)) => break None,
+            Err(error) if error.needs_journal() => return Err(told(error)),
+            Err(error) => break Some(error),
+        }
+    };
     drop(refresh);
     ground.give_back()?;
     let (aside, paper) = set_aside;
@@ -163,7 +170,13 @@ pub(crate) fn go_on(folder: &Path) -> Result<Option<GoneOn>, Fault> {
         remove(&aside).map_err(system)?;
     }
     remove(&place).map_err(system)?;
-    Ok(Some(GoneOn { file: path, aside: (!is_empty).then_some(aside) }))
+    match failed {
+        None => Ok(Some(GoneOn { file: path, aside: (!is_empty).then_some(aside) })),
+        Some(error) => Err(Fault::Refused(format!(
+            "{} was being written again when a run was cut off; nothing of it is missing, and the rest was left as it is: {error}",
+            path.display()
+        ))),
+    }
 }
 
 /// Where to keep what is torn: beside what an earlier run has kept, or was about to when it was cut off itself.
@@ -226,16 +239,39 @@ pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> Seen {
             sum.cured.end = CureEnd::Stopped;
         } else if sum.is_in_vain() {
             sum.leave(bytes, "the first files became no faster by it");
-        } else if let Err(why) = refresh_one(folder, &path, slower_than, &clock, &mut sum) {
+        } else if let Err(Trouble { why, is_the_drive }) =
+            refresh_one(folder, &path, slower_than, &clock, &mut sum)
+        {
             // Names stay out of what is kept.
             sum.leave(bytes, why.replace(&*path.to_string_lossy(), "a file"));
-            if folder.join(JOURNAL).exists() {
+            if is_the_drive || folder.join(JOURNAL).exists() {
+                sum.cured.end = CureEnd::Failed;
                 break;
             }
         }
     }
     sum.cured.took = clock.now();
     Seen::Cured(sum.cured)
+}
+
+/// Why a file was left.
+#[derive(Debug)]
+struct Trouble {
+    why: String,
+    /// Whether no other file is tried, since something could not be read or written.
+    is_the_drive: bool,
+}
+
+impl Trouble {
+    fn of_the_drive(error: &io::Error) -> Self {
+        Self { why: format!("it can not be read: {error}"), is_the_drive: true }
+    }
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self { why: fault.to_string(), is_the_drive: false }
+    }
 }
 
 /// Reads a file and writes it again if it is slow.
@@ -245,8 +281,8 @@ fn refresh_one(
     slower_than: f64,
     clock: &Monotonic,
     sum: &mut Sum,
-) -> Result<(), String> {
-    let mut ground = FileGround::take(path).map_err(|fault| fault.to_string())?;
+) -> Result<(), Trouble> {
+    let mut ground = FileGround::take(path)?;
     for left in ground.left_out().to_vec() {
         sum.leave(left.place.end - left.place.start, left.why);
     }
@@ -254,10 +290,10 @@ fn refresh_one(
     if bytes == 0 {
         return Ok(());
     }
-    let before = speed(&mut ground, clock).map_err(|error| format!("it can not be read: {error}"))?;
+    let before = speed(&mut ground, clock).map_err(|error| Trouble::of_the_drive(&error))?;
     if before >= slower_than {
         sum.leave(bytes, "they are read fast enough");
-        return ground.give_back().map_err(|fault| fault.to_string());
+        return Ok(ground.give_back()?);
     }
     let note = Note::of(folder, path, &ground);
     let task = Task {
@@ -267,30 +303,37 @@ fn refresh_one(
         ..Task::default()
     };
     let journal = folder.join(JOURNAL);
-    let paper =
-        create_paper(&journal).map_err(|error| format!("no journal can be made in the folder: {error}"))?;
-    let written = rewrite(&mut ground, paper, &task)?;
-    remove(&journal).map_err(|error| error.to_string())?;
+    let no_journal = |error: io::Error| Trouble {
+        why: format!("no journal can be kept in the folder: {error}"),
+        is_the_drive: true,
+    };
+    let paper = create_paper(&journal).map_err(no_journal)?;
+    let written = rewrite(&mut ground, paper, &task);
+    if !written.as_ref().is_err_and(RefreshError::needs_journal) {
+        remove(&journal).map_err(no_journal)?;
+    }
+    let written =
+        written.map_err(|error| Trouble { why: error.to_string(), is_the_drive: !error.is_refusal() })?;
     sum.cured.bytes += bytes;
     sum.cured.bytes_written += written;
-    let after = speed(&mut ground, clock).map_err(|error| format!("it can not be read: {error}"))?;
+    let after = speed(&mut ground, clock).map_err(|error| Trouble::of_the_drive(&error))?;
     sum.gains.push(after / before);
-    ground.give_back().map_err(|fault| fault.to_string())
+    Ok(ground.give_back()?)
 }
 
 /// Bytes that were written; it ends early where somebody wants the file or asks to stop. The journal may then be removed.
-fn rewrite(ground: &mut FileGround, paper: std::fs::File, task: &Task) -> Result<u64, String> {
-    let mut refresh = Refresh::begin(ground, paper, task).map_err(|error| error.to_string())?;
+fn rewrite(ground: &mut FileGround, paper: std::fs::File, task: &Task) -> Result<u64, RefreshError> {
+    let mut refresh = Refresh::begin(ground, paper, task)?;
     loop {
         match refresh.step() {
             Ok(Some(_)) if interrupt::asked() => {
                 let written = refresh.progress().written_bytes;
-                refresh.stop().map_err(|error| error.to_string())?;
+                refresh.stop()?;
                 return Ok(written);
             }
             Ok(Some(_)) => {}
             Ok(None) | Err(RefreshError::Wanted(_)) => return Ok(refresh.progress().written_bytes),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error),
         }
     }
 }
@@ -384,7 +427,7 @@ mod tests {
         // Somebody has it open.
         let held = fs::File::open(&path).unwrap();
         let why = refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap_err();
-        assert!(why.contains("another program has it open"), "{why}");
+        assert!(why.why.contains("another program has it open") && !why.is_the_drive, "{why:?}");
         drop(held);
     }
 

@@ -147,7 +147,8 @@ fn applications_leave_a_folder_as_it_was_and_only_read_a_file() {
     let how = ["--upgrade", "seagate-archive-8tb", "--app", "word", "--bytes", "256MiB", "--no-archive"];
     std::fs::create_dir(sandbox.work().join("folder")).unwrap();
     let document = sandbox.run(&[&["check", "folder", "--json", "-"][..], &how].concat()).json();
-    assert!(document["bytes_written"].as_u64().unwrap() <= 256 << 20);
+    // A check writes what it may, and the applications a quarter of that.
+    assert!(document["bytes_written"].as_u64().unwrap() <= (256 + 64) << 20);
     assert!(row(&document, "upgrade", "role", "now")["waited_ns"].as_f64().unwrap() > 0.0);
     assert_eq!(names(&sandbox.work().join("folder")), Vec::<String>::new());
     std::fs::write(sandbox.work().join("data"), vec![7; 64 << 20]).unwrap();
