@@ -366,6 +366,10 @@ mod tests {
         (0..length).map(|index| (index % 251) as u8).collect()
     }
 
+    fn modified(path: &Path) -> SystemTime {
+        fs::metadata(path).unwrap().modified().unwrap()
+    }
+
     /// A folder with a file in it, where files can be taken; that is said where they can not.
     fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
         let folder = tempfile::tempdir().unwrap();
@@ -454,27 +458,27 @@ mod tests {
         let Some((folder, path)) = folder() else { return };
         let place = cut_off(folder.path(), &path);
         write_block(&path, &[7; 4096]);
-        let changed = fs::metadata(&path).unwrap().modified().unwrap();
+        let changed = modified(&path);
         let refused = go_on(folder.path()).unwrap_err().to_string();
         assert!(refused.contains("was written to since") && refused.contains(JOURNAL), "{refused}");
         assert!(fs::read(&path).unwrap()[96 << 10..][..4096] == [7; 4096] && place.exists());
-        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), changed);
+        assert_eq!(modified(&path), changed);
         // Somebody has written what was there, later than we can have: nothing is lost either way, and the time is theirs.
         let same = bytes(9 << 20)[96 << 10..][..4096].try_into().unwrap();
         write_block(&path, &same);
         let journal = fs::File::options().write(true).open(&place).unwrap();
-        journal.set_modified(SystemTime::now() - 2 * OURS).unwrap();
+        journal.set_modified(modified(&path) - 2 * OURS).unwrap();
         drop(journal);
-        let changed = fs::metadata(&path).unwrap().modified().unwrap();
+        let changed = modified(&path);
         assert_eq!(go_on(folder.path()).unwrap(), Some(GoneOn { file: path.clone(), aside: None }));
         assert!(fs::read(&path).unwrap() == bytes(9 << 20));
-        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), changed);
+        assert_eq!(modified(&path), changed);
     }
 
     #[test]
     fn what_a_loss_of_power_has_torn_is_restored_although_the_time_was_not_put_back() {
         let Some((folder, path)) = folder() else { return };
-        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        let before = modified(&path);
         fs::write(folder.path().join(ASIDE), "").unwrap();
         let place = cut_off_in(Some("another boot"), folder.path(), &path);
         write_block(&path, &[7; 4096]);
@@ -485,18 +489,18 @@ mod tests {
         );
         assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
         assert!(fs::read(&aside).unwrap().ends_with(&[7; 4096]), "what lay there is kept");
-        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+        assert_eq!(modified(&path), before);
         // Killed in the middle of a write, whose time was not put back.
         fs::remove_file(&aside).unwrap();
-        cut_off(folder.path(), &path);
-        fs::File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now()).unwrap();
+        let place = cut_off(folder.path(), &path);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(modified(&place)).unwrap();
         assert_eq!(go_on(folder.path()).unwrap(), Some(GoneOn { file: path.clone(), aside: None }));
-        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+        assert_eq!(modified(&path), before);
         // Long after the journal was written it is somebody else's change, whatever has happened in between.
         let place = cut_off_in(Some("another boot"), folder.path(), &path);
         write_block(&path, &[7; 4096]);
         let journal = fs::File::options().write(true).open(&place).unwrap();
-        journal.set_modified(SystemTime::now() - 2 * OURS).unwrap();
+        journal.set_modified(modified(&path) - 2 * OURS).unwrap();
         assert!(go_on(folder.path()).unwrap_err().to_string().contains("was written to since"));
     }
 
