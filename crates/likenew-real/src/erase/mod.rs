@@ -4,7 +4,7 @@
 //! * [`mod@format`]: has an NVMe drive erase a namespace;
 //! * [`instructions`]: what to type for what is never done here: ATA secure erase and the sanitize commands.
 //!
-//! What each needs beforehand is in [`precondition`], and for all of them at once in [`outlook`]; what is known against a model or firmware in [`deny`].
+//! What each needs beforehand is in [`precondition`], and for all of them at once in `outlook`; what is known against a model or firmware in [`deny`].
 //! Nothing here prints, asks, or decides that something should be done.
 
 pub mod deny;
