@@ -195,8 +195,9 @@ fn a_layout_that_does_not_fit_is_refused_with_numbers() {
     says(&refusal(with(30_000_000, 1, Some(0))), &["files are more than can be open at once", "ulimit"]);
     says(&refusal(open(memory.path(), Options::default())), &["how many files"]);
     assert_eq!(fs::read_dir(memory.path()).unwrap().count(), 0, "a refusal leaves nothing behind");
-    drop(with(36, 1 << 20, None).unwrap());
-    drop(with(40, 1 << 20, Some(60 << 20)).unwrap());
+    // tmpfs counts what is free by processors, and is off by as much as each of them has not told yet.
+    drop(with(35, 1 << 20, None).unwrap());
+    drop(with(39, 1 << 20, Some(60 << 20)).unwrap());
 }
 
 #[test]
