@@ -26,6 +26,10 @@ pub struct Counters {
     pub flushes: Option<u64>,
     /// Time during which anything was in flight. Linux counts it in milliseconds.
     pub busy: Nanos,
+    /// Time that the processors of the machine, all together, spent in the kernel, whoever made them: so more than a clock shows may pass. It
+    /// is the machine's and no device's, and stands here as it is read at the same moments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Nanos>,
     /// Devices that these are the sum of. A file system of several may write everything to each of them.
     pub devices: u32,
 }
@@ -46,12 +50,13 @@ impl Counters {
             bytes_discarded: known(self.bytes_discarded, earlier.bytes_discarded),
             flushes: known(self.flushes, earlier.flushes),
             busy: Nanos(since(self.busy.0, earlier.busy.0)),
+            kernel: known(self.kernel.map(|of| of.0), earlier.kernel.map(|of| of.0)).map(Nanos),
             devices: self.devices,
         }
     }
 
     /// Both together; what one of them does not know, the sum does not. The time is that of the busier one, since they work side
-    /// by side.
+    /// by side, and the kernel's that of the later reading.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let known = |one: Option<u64>, two: Option<u64>| Some(one?.saturating_add(two?));
@@ -64,6 +69,7 @@ impl Counters {
             bytes_discarded: known(self.bytes_discarded, other.bytes_discarded),
             flushes: known(self.flushes, other.flushes),
             busy: self.busy.max(other.busy),
+            kernel: self.kernel.max(other.kernel),
             devices: self.devices + other.devices,
         }
     }
@@ -106,6 +112,7 @@ mod tests {
             bytes_discarded: discards,
             flushes: discards,
             busy: Nanos(count),
+            kernel: discards.map(Nanos),
             devices: 1,
         }
     }
@@ -115,6 +122,7 @@ mod tests {
         let between = counted(10, Some(7)).since(&counted(4, Some(2)));
         assert_eq!((between.reads, between.bytes_read, between.bytes_written), (6, 6 * 512, 6 * 1024));
         assert_eq!((between.discards, between.busy, between.devices), (Some(5), Nanos(6), 1));
+        assert_eq!(between.kernel, Some(Nanos(5)));
         assert_eq!(counted(10, None).since(&counted(4, None)).discards, None);
         // Attached again in between.
         assert_eq!(counted(3, Some(1)).since(&counted(9, Some(5))).reads, 3);
@@ -124,6 +132,7 @@ mod tests {
     fn two_devices_are_counted_together() {
         let both = counted(10, Some(1)).plus(&counted(4, None));
         assert_eq!((both.reads, both.devices, both.discards, both.busy), (14, 2, None, Nanos(10)));
+        assert_eq!(both.kernel, Some(Nanos(1)));
         assert_eq!(both.bytes(Op::Read), Some(14 * 512));
         assert_eq!(both.bytes(Op::Trim), None);
     }

@@ -53,8 +53,8 @@ pub struct Signs {
     pub others_share: Option<Sign>,
     /// Bytes that the drive counted over those that the measurement read.
     pub counted_over_read: Option<Sign>,
-    /// Share of the time in which a processor was busy while the drive was read in order.
-    pub processor_share: Option<Sign>,
+    /// How many processors the kernel kept busy while the drive was read in order.
+    pub kernel_processors: Option<Sign>,
     /// I/Os that the drive refused.
     pub errors: u64,
     /// Sectors that came back otherwise than they were written.

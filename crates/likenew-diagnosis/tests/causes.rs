@@ -124,17 +124,17 @@ fn healthy() -> Target {
         burst_over_flat: Some(sign(1.01)),
         others_share: Some(sign(0.002)),
         counted_over_read: Some(sign(1.0)),
-        processor_share: Some(sign(0.2)),
+        kernel_processors: Some(sign(0.2)),
         ..Signs::default()
     };
-    let of = |figure, value| Reference { figure, origin: Origin::Advertised, value };
+    let of = |figure, value| Reference { figure, origin: Origin::Advertised, value, repeatability: 0.0 };
     let references = vec![
         of(Figure::ReadInOrder, 550e6),
         of(Figure::WriteInOrder, 520e6),
         of(Figure::ReadAnywhere, 11_000.0),
         of(Figure::WriteAnywhere, 32_000.0),
         of(Figure::ReadAnywhereDeep, 95_000.0),
-        Reference { figure: Figure::ReadInOrder, origin: Origin::Link, value: 600e6 },
+        Reference { figure: Figure::ReadInOrder, origin: Origin::Link, value: 600e6, repeatability: 0.0 },
     ];
     Target { signs, facts, since, references }
 }
@@ -238,7 +238,7 @@ const BREAKS: &[Broken] = &[
         t.slower(Figure::ReadInOrder, 4.0);
         t.slower(Figure::WriteInOrder, 4.0);
         t.slower(Figure::ReadAnywhereDeep, 2.7);
-        t.signs.processor_share = Some(sign(0.99));
+        t.signs.kernel_processors = Some(sign(0.99));
         t.facts.stack.insert(
             1,
             Layer {
@@ -258,6 +258,7 @@ const BREAKS: &[Broken] = &[
         virtual_(t);
         t.slower(Figure::ReadInOrder, 10.0);
         t.signs.again_over_first = Some(sign(12.0));
+        t.signs.access_ns = Some(sign(20e6));
     }),
     ("shingled", disk, |t| {
         t.signs.write_drop = Some(WriteDrop {
@@ -310,7 +311,12 @@ const BREAKS: &[Broken] = &[
     }),
     ("write_cache_off", disk, |t| {
         t.facts.stack[2].write_cache = known("write through".to_owned());
-        t.references.push(Reference { figure: Figure::WriteAnywhere, origin: Origin::Twin, value: 140.0 });
+        t.references.push(Reference {
+            figure: Figure::WriteAnywhere,
+            origin: Origin::Twin,
+            value: 140.0,
+            repeatability: 0.0,
+        });
         t.signs.figures[3].1 = sign(60.0);
     }),
     ("compression", healthy, |t| {

@@ -9,7 +9,7 @@ use likenew_core::units::Nanos;
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
-use crate::stat;
+use crate::{processors, stat};
 
 /// Where btrfs lists the devices of each of its file systems, as links (`FSID/devices/NAME`).
 const BTRFS: &str = "/sys/fs/btrfs";
@@ -69,7 +69,8 @@ impl CounterSource {
     /// What was counted until now, of all of them together. Nothing where one of them is gone or does not count.
     pub(crate) fn read(&self) -> Option<Counters> {
         let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
-        counters?.into_iter().reduce(|sum, one| sum.plus(&one))
+        let all = counters?.into_iter().reduce(|sum, one| sum.plus(&one))?;
+        Some(Counters { kernel: processors::kernel_time(), ..all })
     }
 }
 
@@ -77,10 +78,12 @@ fn read_one(device: &Path) -> Option<Counters> {
     // Of a partition, the disk decides whether it is counted.
     let iostats = ["queue/iostats", "../queue/iostats"];
     let off = |name: &str| fs::read_to_string(device.join(name)).is_ok_and(|text| text.trim() == "0");
-    if iostats.into_iter().any(off) {
-        return None;
-    }
-    parse(&fs::read_to_string(device.join("stat")).ok()?)
+    let is_off = iostats.into_iter().any(off);
+    let counters = parse(&fs::read_to_string(device.join("stat")).ok()?)?;
+    // Device mapper and md count by themselves, and older kernels call that off by default (seen with 6.1).
+    let counts_itself = || ["dm", "md"].into_iter().any(|layer| device.join(layer).is_dir());
+    let has_counted = counters.reads + counters.writes > 0;
+    (!is_off || has_counted && counts_itself()).then_some(counters)
 }
 
 /// What a line of `stat` says, in the words of a run.
@@ -95,6 +98,7 @@ fn parse(text: &str) -> Option<Counters> {
         discards: discard.map(|discard| discard.ios),
         bytes_discarded: discard.map(|discard| discard.bytes()),
         flushes: flush.map(|flush| flush.ios),
+        kernel: None,
         devices: 1,
     })
 }
@@ -151,6 +155,19 @@ mod tests {
         fs::remove_file(root.path().join("sda/stat")).unwrap();
         assert_eq!(source.read(), None);
         assert_eq!(CounterSource::default().read(), None);
+    }
+
+    #[test]
+    fn a_layer_that_has_counted_counts_whatever_its_queue_says() {
+        let root = tempfile::tempdir().unwrap();
+        let mapping = device(root.path(), "dm-0", 17);
+        fs::write(mapping.join("queue/iostats"), "0\n").unwrap();
+        let source = CounterSource { devices: vec![mapping.clone()] };
+        assert_eq!(source.read(), None, "a disk that does not count");
+        fs::create_dir(mapping.join("dm")).unwrap();
+        assert_eq!(source.read().unwrap().reads, 18_243);
+        fs::write(mapping.join("stat"), "0 ".repeat(17)).unwrap();
+        assert_eq!(source.read(), None, "it may have counted nothing, or not count");
     }
 
     #[test]

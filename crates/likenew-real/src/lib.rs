@@ -56,6 +56,7 @@ mod mounts;
 mod nvme_admin;
 mod openers;
 mod posix;
+mod processors;
 mod raw_ground;
 mod rest;
 #[allow(

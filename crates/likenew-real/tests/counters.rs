@@ -36,6 +36,7 @@ fn ext4(image: &Path) -> Option<(Mounted, Loop)> {
 fn counted(drive: &mut dyn Drive, access: Access, cold: bool, op: Op) -> Counters {
     drive.reach(access, cold).unwrap();
     let before = drive.counters().unwrap();
+    assert!(before.kernel.is_some(), "Linux counts what its processors do");
     let mut of = lane(drive);
     for block in 0..BLOCKS {
         assert_eq!(one(&mut of, op, block * u64::from(BLOCK), BLOCK).unwrap(), Outcome::Done);
@@ -67,6 +68,7 @@ fn a_folders_device_counts_what_went_past_the_page_cache_and_not_what_ended_in_i
         assert!(warm < BOOKS, "{engine:?}: {warm} of buffered reads were counted again");
         near(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, "cold buffered reads");
         let before = drive.counters().unwrap();
+        assert!(before.kernel.is_some(), "Linux counts what its processors do");
         let buffered = counted(&mut *drive, Access::Buffered, true, Op::Write).bytes_written;
         assert!(buffered < MOVED / 10 * 9, "{engine:?}: {buffered} were written at once");
         flush(&mut *drive);
@@ -106,6 +108,7 @@ fn a_device_that_may_be_written_is_ours_to_drop() {
         let mut drive = open(&device.0, Options { engine, consent, ..Options::default() }).unwrap();
         counted(&mut *drive, Access::Buffered, false, Op::Write);
         let before = drive.counters().unwrap();
+        assert!(before.kernel.is_some(), "Linux counts what its processors do");
         assert_eq!(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, MOVED);
         assert!(drive.counters().unwrap().since(&before).bytes_written <= MOVED);
         assert_eq!(counted(&mut *drive, Access::Direct, true, Op::Write).bytes_written, MOVED);

@@ -121,6 +121,8 @@ pub(crate) struct SelfCounts {
     pub(crate) throttled: Option<(u64, Nanos)>,
     /// What others than the host have done to it.
     pub(crate) others: Counters,
+    /// How long the host's processors have worked for it, where they do more than handing I/Os over.
+    pub(crate) kernel: Option<Nanos>,
     /// How long a volume held back I/Os since there were too many of them, and since they were too long.
     pub(crate) exceeded: Option<(Nanos, Nanos)>,
     /// Reads that ended in the medium's error.

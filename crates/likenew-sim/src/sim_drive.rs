@@ -234,13 +234,10 @@ impl Drive for SimDrive {
     }
 
     fn counters(&mut self) -> Option<Counters> {
+        let SelfCounts { others, kernel, .. } = self.self_counts();
         // A kernel counts what all of its programs do.
-        let others = Counters {
-            discards: Some(0),
-            bytes_discarded: Some(0),
-            flushes: Some(0),
-            ..self.self_counts().others
-        };
+        let others =
+            Counters { discards: Some(0), bytes_discarded: Some(0), flushes: Some(0), kernel, ..others };
         Some(self.device.counters(self.now).plus(&others))
     }
 

@@ -14,6 +14,7 @@ mod facts;
 mod filesystem;
 mod fio;
 mod guest;
+mod guest_checks;
 mod guest_facts;
 mod guest_steps;
 mod modelled;

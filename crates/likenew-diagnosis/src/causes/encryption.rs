@@ -9,6 +9,8 @@ use super::{setting, times};
 
 /// Bytes of a small I/O.
 const SMALL_BYTES: f64 = 4096.0;
+/// What one processor can do is full from here on; without encryption the kernel's part of long reads is a small share of that.
+const ONE_PROCESSOR: f64 = 0.8;
 /// What a cipher holds to one rate differs by less than this.
 const ALIKE: f64 = 1.3;
 
@@ -45,13 +47,17 @@ impl Cause for Encryption {
             "look at the layers: likenew facts",
         );
         scales.sign(
-            case.signs.processor_share,
-            0.9,
+            case.signs.kernel_processors,
+            ONE_PROCESSOR,
             (4.0, -2.5),
-            |share| format!("a processor was busy for {} the time of the reads", times(share)),
+            |processors| {
+                format!("the kernel kept {:.2} processors busy while it was read in order", processors.value)
+            },
             "watch the processors while it is read",
         );
-        // A cipher counts bytes: it does not care where they lie. A drive does.
+        // A cipher counts bytes: it does not care where they lie. A drive does. Where the processors were watched, they have said already
+        // that it is not so: then queues, which count I/Os, may be what fills them.
+        let is_watched = case.signs.kernel_processors.is_some();
         let deep = case.signs.figure(Figure::ReadAnywhereDeep).map(|ios| ios.times(SMALL_BYTES));
         let alike = case.signs.figure(Figure::ReadInOrder).zip(deep).map(|(read, deep)| {
             let ratio = read.over(deep);
@@ -60,7 +66,7 @@ impl Cause for Encryption {
         scales.sign(
             alike,
             ALIKE,
-            (-2.0, 4.0),
+            if is_watched { (0.0, 2.0) } else { (-2.0, 4.0) },
             |ratio| {
                 format!(
                     "as bytes a second, reads in order and small reads 32 at a time differ by {}",

@@ -1,9 +1,14 @@
 //! A volume that is still in its snapshot.
 
+use likenew_core::units::Nanos;
+
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
 use super::commands::device;
 use super::times;
+
+/// A fetch takes longer than this: tens of milliseconds, says AWS ("Initialize Amazon EBS volumes").
+const FETCH_NS: f64 = 5e6;
 
 /// The volume fetches each block when it is first touched.
 pub(super) struct LazyVolume;
@@ -43,6 +48,16 @@ impl Cause for LazyVolume {
             (3.5, -5.0),
             |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
             "look at what shows it: likenew facts",
+        );
+        // What a host has in memory is faster when it is read again, too, and was no slow storage the first time.
+        scales.sign(
+            case.signs.access_ns,
+            FETCH_NS,
+            (0.5, -4.0),
+            |access| {
+                format!("a small read of what was not touched before takes {}", Nanos(access.value as u64))
+            },
+            "",
         );
         scales.sign(
             case.signs.counted_over_read,

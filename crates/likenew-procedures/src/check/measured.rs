@@ -25,6 +25,8 @@ const ALONE: f64 = 0.12;
 const LEAST: f64 = 0.03;
 /// The slowest part of the places.
 const SLOW_PART: usize = 8;
+/// Others make the kernel work, too.
+const BUSY: f64 = 0.1;
 /// Windows that begin and end a run of small reads, and a drop has to last for so many.
 const RUN_ENDS: usize = 1;
 const DROP_WINDOWS: usize = 6;
@@ -127,7 +129,7 @@ impl<'a> Measured<'a> {
             burst_over_flat: deep.and_then(flat_end).map(|(_, ratio)| ratio),
             others_share: self.others(),
             counted_over_read: self.counted(),
-            processor_share: None,
+            kernel_processors: self.kernel_processors(),
             errors: self.evidence.segments.iter().map(Segment::errors).sum(),
             wrong_sectors: self.wrong_sectors(),
         }
@@ -350,6 +352,14 @@ impl<'a> Measured<'a> {
             all += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
         }
         (all > 0.0 && stalled > 0.0).then(|| Sign::within((stalled / all).min(1.0), 0.3))
+    }
+
+    /// Over the reads in order that go on for seconds, so that ticks do not matter.
+    fn kernel_processors(&self) -> Option<Sign> {
+        let load = self.ran(LOAD)?;
+        let kernel = load.counted?.kernel?;
+        let processors = kernel.0 as f64 / load.elapsed().0 as f64;
+        (processors.is_finite() && processors > 0.0).then(|| Sign::within(processors, BUSY))
     }
 
     /// By the kernel's counters, which only real drives have.

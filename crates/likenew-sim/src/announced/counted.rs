@@ -14,7 +14,7 @@ use crate::sim_drive::SimDrive;
 /// Puts down what is counted now; `before` is what others had done before they were watched.
 pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
     let (own, health) = (drive.self_counts(), drive.device_health());
-    let SelfCounts { throttled, others, exceeded, media_errors, link_errors } = own;
+    let SelfCounts { throttled, others, exceeded, media_errors, link_errors, kernel: _ } = own;
     let host = drive.counters().unwrap_or_default();
     let counts = &mut facts.counts;
     counts.reads = known(host.reads);

@@ -9,6 +9,7 @@ use likenew_core::io::{DataClass, Io, Op};
 use likenew_core::units::Nanos;
 
 use super::held::Holding;
+use crate::device::SelfCounts;
 use crate::timeline::{Timeline, transfer_time};
 
 /// The handing over of one I/O to a work queue and back, unless it is said (assumed: two wake-ups of a thread).
@@ -27,15 +28,18 @@ pub struct CryptParameters {
 pub(crate) struct Crypt {
     parameters: CryptParameters,
     processor: Timeline,
+    /// How long it has worked in all.
+    worked: Nanos,
 }
 
 impl Crypt {
     pub(crate) fn new(parameters: CryptParameters) -> Self {
-        Self { parameters, processor: Timeline::default() }
+        Self { parameters, processor: Timeline::default(), worked: Nanos::ZERO }
     }
 
     fn work(&mut self, io: &Io, now: Nanos) -> Nanos {
         let span = transfer_time(io.length.into(), self.parameters.bytes_per_s);
+        self.worked += span;
         self.processor.reserve(now + self.parameters.hand_over, span)
     }
 }
@@ -47,6 +51,10 @@ impl Holding for Crypt {
 
     fn after(&mut self, io: &Io, now: Nanos) -> Nanos {
         if io.op == Op::Read { self.work(io, now) } else { now }
+    }
+
+    fn counts(&self, below: SelfCounts) -> SelfCounts {
+        SelfCounts { kernel: Some(below.kernel.unwrap_or_default() + self.worked), ..below }
     }
 
     fn lower(&self, io: Io) -> Io {
@@ -75,6 +83,7 @@ mod tests {
         assert_eq!(crypt.before(&io(Op::Read), Nanos(10_000)), Nanos(10_000), "it is encrypted still");
         assert_eq!(crypt.after(&io(Op::Write), Nanos(10_000)), Nanos(10_000));
         assert_eq!(crypt.before(&io(Op::Flush), Nanos(10_000)), Nanos(10_000));
+        assert_eq!(crypt.counts(SelfCounts::default()).kernel, Some(Nanos(81_920)));
         assert_eq!(crypt.lower(io(Op::Write)).data, DataClass::Random);
     }
 }

@@ -80,8 +80,9 @@ make loop "$loop" discard
 
 sectors=$(cat "/sys/block/$volume/size")
 map vg-data LVM-LikenewVolumeGroupLikenewLogicalVolume "0 $sectors linear /dev/$volume 0"
+# A cipher for which no processor has instructions.
 key=$(printf '%064d' 0 | tr 0 a)
-map locked CRYPT-PLAIN-locked "0 $sectors crypt aes-xts-plain64 $key 0 /dev/mapper/vg-data 0 1 no_read_workqueue"
+map locked CRYPT-PLAIN-locked "0 $sectors crypt serpent-xts-plain64 $key 0 /dev/mapper/vg-data 0 1 no_read_workqueue"
 make locked /dev/mapper/locked discard
 
 dd if="/dev/$sas" of=/dev/null bs=4k count=1 skip=256 iflag=direct 2>/dev/null && fail "the bad sector of $sas could be read"
@@ -101,6 +102,8 @@ su -s /bin/sh nobody -c 'likenew facts --all --json - --no-archive' >/out/nobody
 echo $? >/out/nobody.status
 su -s /bin/sh nobody -c 'likenew facts /mnt/locked --json - --no-archive' >/out/nobody-locked 2>/out/nobody-locked.errors
 echo $? >/out/nobody-locked.status
+
+keep encrypted check /dev/mapper/locked --bytes 0 --advertised read=2GB/s --json -
 
 keep unasked sweep "/dev/$second" --op write --span 4MiB --passes 1 --json -
 keep sweep sweep "/dev/$second" --consent LN-NVME-TWO-ns2 --op read,write --pattern sequential,random --block 4k,64k --depth 1,8 \

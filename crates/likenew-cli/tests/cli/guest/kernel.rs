@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Drivers of what the guest is made of, and what is built on it.
-const MODULES: [&str; 20] = [
+const MODULES: [&str; 21] = [
     "nvme",
     "ahci",
     "sd_mod",
@@ -24,6 +24,7 @@ const MODULES: [&str; 20] = [
     "dm_mod",
     "dm_crypt",
     "xts",
+    "serpent_generic",
     "ext4",
 ];
 
