@@ -62,8 +62,11 @@ const KEYS = [
   "zone",
 ];
 
-/** Numbers that count what was done: a row's unit is not theirs. */
-const COUNTS = ["errors", "files", "loops", "passes", "points", "rounds"];
+/** Numbers that count what was done, or are one number over another: a row's unit is not theirs. */
+const COUNTS = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
+
+/** The end of a key whose numbers are so many a second, of what the row's unit says. */
+const PER_S = /_per_s$/;
 
 export function titleOf(name: string): string {
   const words = name.replaceAll("_", " ");
@@ -72,7 +75,7 @@ export function titleOf(name: string): string {
 
 /**
  * The columns of all rows together. `X_low` and `X_high` join `X`; a text column `unit` goes into the cells of the
- * measured numbers whose keys name no unit.
+ * measured numbers whose keys name no unit, or none but `per_s`.
  */
 export function columnsOf(rows: Row[]): Column[] {
   const keys = new Set(rows.flatMap((row) => Object.keys(row)));
@@ -85,7 +88,9 @@ export function columnsOf(rows: Row[]): Column[] {
     return (withUnit && key === "unit") || (whole !== key && hasInterval(whole));
   };
   return [...keys].filter((key) => !hidden(key)).map((key) => {
-    const { text, unit } = heading(key);
+    const { text: whole, unit } = heading(key);
+    const isPerS = withUnit && unit === "1/s" && PER_S.test(key);
+    const text = isPerS ? heading(key.replace(PER_S, "")).text : whole;
     const number = isNumeric(key);
     const interval: [string, string] | null =
       hasInterval(key) ? [`${key}_low`, `${key}_high`] : null;
@@ -96,7 +101,7 @@ export function columnsOf(rows: Row[]): Column[] {
       number,
       isKey: KEYS.includes(key) || present(key).some((value) => typeof value === "string"),
       interval,
-      rowUnit: withUnit && unit === "" && ![...KEYS, ...COUNTS].includes(key),
+      rowUnit: isPerS || (withUnit && unit === "" && ![...KEYS, ...COUNTS].includes(key)),
     };
   });
 }

@@ -51,6 +51,14 @@ impl Figure {
         }
     }
 
+    /// What it counts a second of: `bytes/s`, or `1/s` for I/Os.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::ReadInOrder | Self::WriteInOrder | Self::WriteOnAndOn => "bytes/s",
+            Self::ReadAnywhere | Self::WriteAnywhere | Self::ReadAnywhereDeep => "1/s",
+        }
+    }
+
     /// A value of it as people write it.
     pub fn said(self, value: f64) -> String {
         match self {

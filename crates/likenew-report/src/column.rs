@@ -42,15 +42,18 @@ const KEYS: [&str; 11] = [
     "zone",
 ];
 
-/// Numbers that count what was done: a row's unit is not theirs.
-const COUNTS: [&str; 6] = ["errors", "files", "loops", "passes", "points", "rounds"];
+/// Numbers that count what was done, or are one number over another: a row's unit is not theirs.
+const COUNTS: [&str; 7] = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
+
+/// The end of a key whose numbers are so many a second, of what the row's unit says.
+const PER_S: &str = "_per_s";
 
 /// What a cell without a value shows.
 pub(crate) const MISSING: &str = "–";
 
 impl Column {
     /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`; a text column
-    /// `unit` (see `age.new_vs_used`) goes into the cells of the measured numbers whose keys name no unit.
+    /// `unit` (see `age.new_vs_used`) goes into the cells of the measured numbers whose keys name no unit, or none but `per_s`.
     pub(crate) fn all<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<Self> {
         let keys = keys(rows.clone());
         let number = |key: &str| is_number(rows.clone(), key);
@@ -65,9 +68,12 @@ impl Column {
         };
         let column = |key: &String| {
             let (name, unit) = heading(key);
+            let per_s = key.strip_suffix(PER_S).filter(|_| with_unit && unit == Unit::Frequency);
+            let name = per_s.map_or(name, |bare| heading(bare).0);
             let interval = interval(key);
             let heading = if interval.is_some() { format!("{name} (low–high)") } else { name.clone() };
-            let measured = unit == Unit::Plain && !KEYS.iter().chain(&COUNTS).any(|known| known == key);
+            let measured = per_s.is_some()
+                || unit == Unit::Plain && !KEYS.iter().chain(&COUNTS).any(|known| known == key);
             let unit_key = (with_unit && measured).then(|| "unit".to_owned());
             let words = rows.clone().any(|row| row.get(key).is_some_and(Value::is_string));
             Self { key: key.clone(), name, heading, unit, number: number(key), words, interval, unit_key }
@@ -208,6 +214,22 @@ mod tests {
                 vec!["test", "new", "used", "drop"],
                 vec!["random write", "39.3 MB/s", "23.0 MB/s", "41.5%"],
                 vec!["score", "11,902 points", "11,536 points", "3.10%"],
+            ]
+        );
+    }
+
+    #[test]
+    fn so_many_a_second_are_of_what_the_row_says() {
+        let rows = rows(json!([
+            {"figure": "read", "unit": "bytes/s", "now_per_s": 515e6, "arrivals_per_s": null, "ratio": 2.0},
+            {"figure": "random_read", "unit": "1/s", "now_per_s": 9100, "arrivals_per_s": 3, "ratio": 1.5},
+        ]));
+        assert_eq!(
+            shown(&rows),
+            [
+                vec!["figure", "now", "arrivals", "ratio"],
+                vec!["read", "515 MB/s", "–", "2"],
+                vec!["random_read", "9100/s", "3.00/s", "1.50"],
             ]
         );
     }

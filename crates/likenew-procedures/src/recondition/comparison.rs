@@ -23,6 +23,13 @@ impl Measure {
         }
     }
 
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::Figure(figure) => figure.unit(),
+            Self::OldData => "bytes/s",
+        }
+    }
+
     pub(super) fn said(self, value: f64) -> String {
         match self {
             Self::Figure(figure) => figure.said(value),

@@ -190,6 +190,7 @@ pub(super) fn capital(sentence: &str) -> String {
 struct ChangeRow {
     rung: &'static str,
     what: &'static str,
+    unit: &'static str,
     before_per_s: f64,
     after_per_s: f64,
     ratio: f64,
@@ -261,6 +262,7 @@ fn change_row(name: RungName, change: &Change) -> ChangeRow {
     ChangeRow {
         rung: name.text(),
         what: change.measure.words(),
+        unit: change.measure.unit(),
         before_per_s: change.before.value,
         after_per_s: change.after.value,
         ratio: ratio.value,

@@ -12,6 +12,8 @@ use crate::sentence::{Mood, about, estimate_words, mood, standing_word};
 use crate::unit::clean;
 
 const STYLE: &str = include_str!("plain.css");
+/// Cells of more letters than this go on over several lines.
+const LONG: usize = 48;
 
 /// A whole page.
 pub(super) fn page(documents: &[Labelled]) -> String {
@@ -96,6 +98,9 @@ fn class(mood: Mood) -> &'static str {
 
 fn table(grid: &Grid) -> Markup {
     let class = |heading: &Heading| heading.number.then_some("number");
+    let is_long = |cell: &str| cell.chars().count() > LONG;
+    let cell_class =
+        |heading: &Heading, cell: &str| class(heading).or_else(|| is_long(cell).then_some("sentence"));
     html! {
         @if grid.rows.is_empty() { p { "no rows" } } @else {
             div class="wide" {
@@ -106,7 +111,7 @@ fn table(grid: &Grid) -> Markup {
                         }
                     } } }
                     tbody { @for row in &grid.rows {
-                        tr { @for (heading, cell) in grid.headings.iter().zip(row) { td class=[class(heading)] { (cell) } } }
+                        tr { @for (heading, cell) in grid.headings.iter().zip(row) { td class=[cell_class(heading, cell)] { (cell) } } }
                     } }
                 }
             }
