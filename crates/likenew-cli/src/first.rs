@@ -1,24 +1,27 @@
-//! What a drive did when it was checked first, out of the runs that are kept.
+//! What a drive did when it was checked first, and how much that says, out of the runs that are kept.
 
 use std::path::Path;
 
-use likenew_archive::{Archive, Record};
+use likenew_archive::{Archive, Header, Record};
 use likenew_core::drive::{Drive as _, Identity, Kind};
 use likenew_core::facts::{Drive, Facts};
 use likenew_core::look::Seen;
 use likenew_core::plan::Plan;
 use likenew_procedures::all::{from_plan, judge};
-use likenew_procedures::check::{Answers, CheckOptions, FigureName};
+use likenew_procedures::check::{Answers, CheckOptions, Earlier, FigureName, ReferenceOption};
 use likenew_real::facts::Glance;
 
 use crate::aim::Aim;
 use crate::arguments::Against;
 use crate::exit::Failure;
 
+/// So many of the latest checks tell how much figures differ between them.
+const LATEST: usize = 15;
+
 /// What it did then.
 pub(crate) struct First {
     /// Figures of what was asked in the same way.
-    pub(crate) figures: Vec<(FigureName, f64)>,
+    pub(crate) references: Vec<ReferenceOption>,
     /// When: date and time of day.
     pub(crate) began: String,
 }
@@ -34,12 +37,25 @@ pub(crate) fn of(
     facts: Option<&Facts>,
     asked: &CheckOptions,
 ) -> Result<Option<First>, Failure> {
-    let record = match against {
+    let records = match against {
         Some(Against::Nothing) => return Ok(None),
-        Some(Against::Run(folder)) => Some(named(folder)?),
-        None => aim.path().zip(root).zip(facts).and_then(|((path, root), facts)| earliest(path, root, facts)),
+        Some(Against::Run(folder)) => vec![named(folder)?],
+        None => aim
+            .path()
+            .zip(root)
+            .zip(facts)
+            .map_or_else(Vec::new, |((path, root), facts)| earlier(path, root, facts)),
     };
-    Ok(record.and_then(|record| answers(&record, asked)))
+    let known =
+        records.iter().filter_map(|record| Some((&record.header.machine.began, answers(record, asked)?)));
+    let (began, checks): (Vec<&String>, Vec<Answers>) = known.unzip();
+    let is_virtual = facts
+        .and_then(only_drive)
+        .is_some_and(|drive| drive.identity.virtual_by.value().is_some_and(Option::is_some));
+    Ok(began.first().map(|first| First {
+        began: (*first).clone(),
+        references: Earlier { checks, is_virtual }.references(),
+    }))
 }
 
 fn named(folder: &Path) -> Result<Record, Failure> {
@@ -57,18 +73,22 @@ fn is_whole(record: &Record) -> bool {
     record.header.plan.procedure == "check" && record.findings.is_some()
 }
 
-/// Runs that can not be read are somebody else's question.
-fn earliest(path: &Path, root: &Path, facts: &Facts) -> Option<Record> {
-    let identity = Glance::at(path).ok()?.identity();
-    let runs = Archive::new(root).list().ok()?;
-    let checks = runs.into_iter().filter(|run| {
-        run.header.as_ref().is_ok_and(|header| {
-            header.plan.procedure == "check" && alike(header.machine.identity.kind, identity.kind)
-        })
-    });
-    checks
+/// The first of them, and the latest ones. Runs that can not be read are somebody else's question.
+fn earlier(path: &Path, root: &Path, facts: &Facts) -> Vec<Record> {
+    let Ok(identity) = Glance::at(path).map(|glance| glance.identity()) else { return Vec::new() };
+    let runs = Archive::new(root).list().unwrap_or_default();
+    let is_asked = |header: &Header| {
+        header.plan.procedure == "check" && alike(header.machine.identity.kind, identity.kind)
+    };
+    let mut checks = runs
+        .into_iter()
+        .filter(|run| run.header.as_ref().is_ok_and(is_asked))
         .filter_map(|run| Archive::open(&run.path).ok())
-        .find(|record| is_whole(record) && is_same(record, &identity, facts))
+        .filter(|record| is_whole(record) && is_same(record, &identity, facts));
+    let first = checks.next();
+    let mut latest: Vec<Record> = checks.rev().take(LATEST).collect();
+    latest.reverse();
+    first.into_iter().chain(latest).collect()
 }
 
 /// Files and devices are read alike; in folders there are own files.
@@ -102,12 +122,12 @@ fn only_drive(facts: &Facts) -> Option<&Drive> {
 }
 
 /// Judged again, by what this version knows.
-fn answers(record: &Record, asked: &CheckOptions) -> Option<First> {
+fn answers(record: &Record, asked: &CheckOptions) -> Option<Answers> {
     let Plan { options, .. } = &record.header.plan;
     let then = CheckOptions::from_table(options).ok()?;
     let procedure = from_plan(&record.header.plan).ok()?;
-    let mut figures = Answers::of(&judge(&*procedure, &record.evidence())).figures;
+    let mut answers = Answers::of(&judge(&*procedure, &record.evidence()));
     // How long writes last is another question where less is written.
-    figures.retain(|(figure, _)| *figure != FigureName::WriteOn || then.budget() == asked.budget());
-    Some(First { figures, began: record.header.machine.began.clone() })
+    answers.figures.retain(|(figure, _)| *figure != FigureName::WriteOn || then.budget() == asked.budget());
+    Some(answers)
 }

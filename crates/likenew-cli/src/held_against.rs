@@ -38,7 +38,7 @@ pub(crate) fn hold_against(
 }
 
 fn of(figure: FigureName, origin: OriginName, per_s: f64) -> ReferenceOption {
-    ReferenceOption { figure, origin, per_s }
+    ReferenceOption { figure, origin, per_s, repeatability: 0.0 }
 }
 
 /// Where nothing else was typed; whether any of it is taken.
@@ -100,8 +100,7 @@ fn hold_against_first(
 ) -> Result<(), Failure> {
     let root = archive_root(keep.archive.as_deref()).ok();
     if let Some(first) = first::of(said.against.as_ref(), root.as_deref(), aim, facts, asked)? {
-        references
-            .extend(first.figures.into_iter().map(|(figure, per_s)| of(figure, OriginName::FirstRun, per_s)));
+        references.extend(first.references);
         asked.first_checked = Some(first.began);
     }
     Ok(())

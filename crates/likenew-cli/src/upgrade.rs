@@ -76,7 +76,7 @@ fn on_mix(
     let writable = if aim.is_writable() && area >= CheckOptions::AREA_LEAST { area } else { 0 };
     if writable == 0 && aim.is_folder() {
         return Err(Failure::Usage(
-            "--app plays applications in free space, and less than that may be written here: give --bytes 128MiB or more".into(),
+            "--app plays applications in free space, and less than that may be written here: give --bytes 160MiB or more".into(),
         ));
     }
     let mix = MixOption::new(names, own, usable, writable).map_err(Failure::Usage)?;

@@ -49,7 +49,9 @@ impl<'a> Case<'a> {
             }
             (first, other) => first.or(other)?,
         };
-        Some((measured.over(Sign::within(best.value, 0.0)), *best))
+        // Both checks were single ones.
+        let deviation = best.repeatability * std::f64::consts::SQRT_2;
+        Some((measured.over(Sign::within(best.value, 0.0)).scattered(deviation), *best))
     }
 
     /// A shape over what is usual for such a drive: above 1 it is worse. A share, which may be 0 where all is well, is what it is beyond the usual.

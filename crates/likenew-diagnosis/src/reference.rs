@@ -63,4 +63,7 @@ pub struct Reference {
     pub origin: Origin,
     /// In the unit of the figure.
     pub value: f64,
+    /// By how much the figure differs from one check to the next though nothing has changed: standard deviation of its logarithm. 0 where
+    /// what it is held against was not measured, or comes out the same each time.
+    pub repeatability: f64,
 }

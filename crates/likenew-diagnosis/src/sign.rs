@@ -57,6 +57,13 @@ impl Sign {
         Self::new(self.value * factor, self.low * factor, self.high * factor)
     }
 
+    /// The same, where the truth is another one each time it is measured: by this standard deviation of its logarithm.
+    #[must_use]
+    pub fn scattered(self, deviation: f64) -> Self {
+        let half = HALF_WIDTH * self.deviation().hypot(deviation);
+        Self::new(self.value, self.value * (-half).exp(), self.value * half.exp())
+    }
+
     /// The probability that the truth is above a threshold, its logarithm being normal.
     pub fn chance_above(self, threshold: f64) -> f64 {
         let distance = (self.value / threshold).ln() / self.deviation();
@@ -81,6 +88,15 @@ mod tests {
         assert!((wide.chance_above(1.2) - 0.5).abs() < 1e-9);
         // The ends are what they are called: one in twenty lies above the upper one.
         assert!((wide.chance_above(2.4) - 0.05).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_is_another_number_each_time_is_less_certain() {
+        let once = Sign::within(0.6, 0.03);
+        assert!(once.chance_above(0.85) < 1e-6);
+        assert!(once.scattered(0.05).chance_above(0.85) < 1e-3);
+        assert!((0.2..0.3).contains(&once.scattered(0.5).chance_above(0.85)));
+        assert!((once.scattered(0.0).high / once.high - 1.0).abs() < 1e-3);
     }
 
     #[test]

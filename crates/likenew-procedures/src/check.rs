@@ -3,6 +3,7 @@
 mod answers;
 mod check_options;
 mod course;
+mod earlier;
 mod measured;
 mod pictures;
 mod reading;
@@ -25,6 +26,7 @@ use measured::Measured;
 
 pub use answers::Answers;
 pub use check_options::{CheckOptions, FigureName, KnownAs, OriginName, ReferenceOption, ShapeOption};
+pub use earlier::Earlier;
 pub use upgrade::{DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits};
 
 /// What it asks and costs.
@@ -65,7 +67,12 @@ impl Check {
             _ => None,
         });
         if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling > 0) {
-            let of = |figure| Reference { figure, origin: Origin::Link, value: ceiling as f64 };
+            let of = |figure| Reference {
+                figure,
+                origin: Origin::Link,
+                value: ceiling as f64,
+                repeatability: 0.0,
+            };
             references.extend([Figure::ReadInOrder, Figure::WriteInOrder].map(of));
         }
         references

@@ -38,8 +38,8 @@ pub(crate) struct Check {
     /// For --upgrade: a recorded day of the drive, as likenew record writes one or in any format of likenew import trace
     #[arg(long, value_name = "FILE", requires = "upgrade")]
     pub(crate) day: Option<String>,
-    /// For --upgrade without a day: an application or a group of them, as likenew apps plays them, or FILE.toml; more than once for several. What they write
-    /// comes on top: a quarter of --bytes at most [default: pcmark8]
+    /// For --upgrade without a day: an application or a group of them, as likenew apps plays them, or FILE.toml; more than once for several. They write
+    /// a fifth of --bytes at most, and the check the rest [default: pcmark8]
     #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "day")]
     pub(crate) app: Vec<String>,
     #[command(flatten)]

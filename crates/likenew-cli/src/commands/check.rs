@@ -66,6 +66,10 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
     aim.clear_leftover(&command.how)?;
     let mut asked =
         CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
+    if !command.upgrade.is_empty() && command.day.is_none() {
+        // Applications write one part more, as large as the others.
+        asked.bytes = Some(asked.budget() / (CheckOptions::PARTS + 1) * CheckOptions::PARTS);
+    }
     if aim.is_folder() {
         // The file for it has to fit.
         let area = asked.area(aim.usable_bytes()?);

@@ -125,7 +125,10 @@ fn a_cure_is_cheaper_than_a_drive() {
 fn applications_are_played_where_there_is_no_day() {
     let sandbox = Sandbox::new();
     let check = ["check", "sim:wd-scorpio-black-500gb?fill=0.05", "--upgrade", "crucial-m4-128gb"];
-    let plain = sandbox.run(&["check", check[1], "--no-archive", "--json", "-"]).code(0).json();
+    // The applications have a fifth of what may be written.
+    let others = ((2_u64 << 30) / 5 * 4).to_string();
+    let plain = ["check", check[1], "--bytes", &others, "--no-archive", "--json", "-"];
+    let plain = sandbox.run(&plain).code(0).json();
     let mix =
         sandbox.run(&[&check[..], &["--app", "word", "--app", "photoshop-light", "--json", "-"]].concat());
     let document = mix.code(0).json();

@@ -73,6 +73,13 @@ pub struct ReferenceOption {
     pub origin: OriginName,
     /// Bytes a second, or I/Os a second of small ones.
     pub per_s: f64,
+    /// By how much it differs from one check to the next though nothing has changed: standard deviation of its logarithm.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeatability: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// A figure as plans write it.
@@ -160,6 +167,11 @@ impl CheckOptions {
         if let Some(of) = self.references.iter().find(|of| is_wrong(of.per_s)) {
             return Err(format!("reference.per_s = {}: it is a number above 0", of.per_s));
         }
+        if let Some(of) =
+            self.references.iter().find(|of| !(of.repeatability.is_finite() && of.repeatability >= 0.0))
+        {
+            return Err(format!("reference.repeatability = {}: it is 0 or more", of.repeatability));
+        }
         if let Some(of) = self.usual.iter().find(|of| is_wrong(of.value)) {
             return Err(format!("usual.value = {}: it is a number above 0", of.value));
         }
@@ -212,7 +224,7 @@ impl CheckOptions {
                 OriginName::Advertised => Origin::Advertised,
                 OriginName::ModelTwin => Origin::ModelTwin,
             };
-            Reference { figure: of.figure.figure(), origin, value: of.per_s }
+            Reference { figure: of.figure.figure(), origin, value: of.per_s, repeatability: of.repeatability }
         };
         self.references.iter().map(reference).collect()
     }

@@ -19,6 +19,8 @@ const DATA_MATTERS: f64 = 1.1;
 const AS_LONG: f64 = 0.9;
 /// A part of less than this is not worth a sentence.
 const PART: f64 = 0.03;
+/// A first check whose figures differ by more than this from those of the next says nothing of parts.
+const REPEATS: f64 = 0.1;
 
 /// One figure that its maker advertises.
 struct Share {
@@ -35,6 +37,7 @@ struct Share {
 #[derive(Serialize)]
 struct ShareRow {
     figure: FigureName,
+    unit: &'static str,
     advertised_per_s: f64,
     link_per_s: Option<f64>,
     new_per_s: Option<f64>,
@@ -70,7 +73,7 @@ impl Share {
     fn of(case: &Case<'_>, figure: Figure) -> Option<Self> {
         let reference = |origin: Origin| {
             let of = case.references.iter().find(|of| of.figure == figure && of.origin == origin);
-            of.map(|of| of.value)
+            of.filter(|of| of.repeatability < REPEATS).map(|of| of.value)
         };
         let new = [Origin::FirstRun, Origin::Twin].into_iter();
         // Makers promise one figure for writes; long ones are writes, too.
@@ -207,6 +210,7 @@ impl Share {
         let lost = |left: f64| (1.0 - left) * 100.0;
         ShareRow {
             figure: FigureName::of(self.figure),
+            unit: self.figure.unit(),
             advertised_per_s: self.advertised,
             link_per_s: self.link,
             new_per_s: self.new.map(|(new, _)| new),
@@ -244,7 +248,12 @@ mod tests {
         };
         let references: Vec<Reference> = references
             .iter()
-            .map(|(figure, origin, value)| Reference { figure: *figure, origin: *origin, value: *value })
+            .map(|(figure, origin, value)| Reference {
+                figure: *figure,
+                origin: *origin,
+                value: *value,
+                repeatability: 0.0,
+            })
             .collect();
         let case = Case { signs: &signs, facts: None, since: None, references: &references, usual: &[] };
         let mut findings = Findings::default();

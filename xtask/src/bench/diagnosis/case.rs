@@ -201,6 +201,7 @@ impl Twins {
             figure,
             origin: OriginName::Twin,
             per_s,
+            repeatability: 0.0,
         });
         let twin = Twin { references: references.collect(), usual: shapes };
         known().insert(new.text, twin.clone());

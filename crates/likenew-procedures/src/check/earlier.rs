@@ -1,0 +1,80 @@
+//! What earlier checks of a drive say of it: what it did at first, and how much that says.
+
+use likenew_stats::repeatability::repeatability;
+
+use super::answers::Answers;
+use super::check_options::{FigureName, OriginName, ReferenceOption};
+
+/// How much a figure of a drive differs from one check to the next, as standard deviation of its logarithm, before any check has told: a drive that
+/// has its medium for itself comes back to a few percent.
+const ALONE: f64 = 0.04;
+/// A virtual disk shares it with strangers. (Assumed: figures of a small cloud machine differed by 30 to 60 % between checks minutes apart.)
+const SHARED: f64 = 0.35;
+
+/// Checks of one drive that came to their end, the earliest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Earlier {
+    /// What each of them came to.
+    pub checks: Vec<Answers>,
+    /// Whether a hypervisor shows the drive.
+    pub is_virtual: bool,
+}
+
+impl Earlier {
+    /// What the first of them did, with how much it differs from check to check; nothing where there was none.
+    pub fn references(&self) -> Vec<ReferenceOption> {
+        let Some(first) = self.checks.first() else { return Vec::new() };
+        let reference = |(figure, per_s): &(FigureName, f64)| ReferenceOption {
+            figure: *figure,
+            origin: OriginName::FirstRun,
+            per_s: *per_s,
+            repeatability: self.repeatability(*figure),
+        };
+        first.figures.iter().map(reference).collect()
+    }
+
+    fn repeatability(&self, figure: FigureName) -> f64 {
+        let of =
+            |check: &Answers| check.figures.iter().find(|(of, _)| *of == figure).map(|(_, per_s)| *per_s);
+        let logarithms: Vec<f64> = self.checks.iter().filter_map(of).map(f64::ln).collect();
+        repeatability(&logarithms, if self.is_virtual { SHARED } else { ALONE })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn earlier(reads: &[f64], is_virtual: bool) -> Vec<ReferenceOption> {
+        let check = |read: &f64| Answers { figures: vec![(FigureName::Read, *read)], ..Answers::default() };
+        Earlier { checks: reads.iter().map(check).collect(), is_virtual }.references()
+    }
+
+    #[test]
+    fn the_first_check_is_the_reference_and_all_of_them_say_how_good_it_is() {
+        assert_eq!(earlier(&[], false), []);
+        for (is_virtual, assumed) in [(false, ALONE), (true, SHARED)] {
+            let [only] = earlier(&[5e8], is_virtual)[..] else { panic!() };
+            assert_eq!((only.per_s, only.origin), (5e8, OriginName::FirstRun));
+            assert!((only.repeatability - assumed).abs() < 1e-12);
+        }
+        let noisy = [5e8, 9e8, 4e8, 8e8, 5e8, 1e9];
+        let [first] = earlier(&noisy, false)[..] else { panic!() };
+        assert!(first.per_s == 5e8 && first.repeatability > 0.4, "{first:?}");
+        let steady = [5e8, 5.02e8, 5.01e8, 4.99e8, 5e8, 5.01e8];
+        let [first] = earlier(&steady, true)[..] else { panic!() };
+        assert!(
+            first.repeatability < 0.01,
+            "a disk that is virtual by name and comes back each time: {first:?}"
+        );
+    }
+
+    #[test]
+    fn a_figure_that_was_not_asked_then_is_not_missed() {
+        let mut later = Answers { figures: vec![(FigureName::Read, 5e8)], ..Answers::default() };
+        let first = later.clone();
+        later.figures.push((FigureName::Write, 1e8));
+        let earlier = Earlier { checks: vec![first, later], is_virtual: false };
+        assert_eq!(earlier.references().len(), 1);
+    }
+}
