@@ -150,12 +150,13 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The same drive on its first day, holding as much data as this one and nothing else that was set; none of a drive that was saved.
+    /// The same drive on its first day, holding the same data as this one (also what it was not told is gone, as what was never written is read
+    /// without any flash) and nothing else that was set; none of a drive that was saved.
     pub fn as_new(&self) -> Option<Self> {
         let (name, _) = self.text.split_once('?').unwrap_or((&self.text, ""));
-        let fill = self.in_use();
         let is_saved = matches!(self.drive, Named::Snapshot(_));
-        let text = format!("{name}?state=new&fill={fill}");
+        let deleted = if self.deleted > 0.0 { format!("&deleted={}", self.deleted) } else { String::new() };
+        let text = format!("{name}?state=new&fill={}{deleted}", self.filled());
         (!is_saved).then(|| Self::parse(&text).expect("a name that was read is read again"))
     }
 
