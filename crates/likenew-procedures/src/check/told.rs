@@ -100,9 +100,9 @@ fn with_date(verdict: Verdict, case: &Case<'_>, first_checked: Option<&str>) -> 
         return verdict;
     }
     // Between two checks, each of which is off by as much.
-    let percent = ((differs * std::f64::consts::SQRT_2).exp() - 1.0) * 100.0;
+    let factor = (differs * std::f64::consts::SQRT_2).exp();
     verdict.caveat(format!(
-        "From one check to the next its figures differ by {percent:.0} % or so though nothing has changed: less than that is no fall."
+        "From one check to the next its figures differ by a factor of {factor:.1} or so though nothing has changed: less than that is no fall."
     ))
 }
 
