@@ -29,7 +29,7 @@ export function factsOf(document: Document): Fact[] {
     ...accounting(target),
     { name: "Procedure", value: document.procedure },
     { name: "Seed", value: seedWords(plan.seed) },
-    ...Object.entries(plan.options).map(([name, value]) => ({ name: capitalised(name), value: words(value) })),
+    ...Object.entries(plan.options).flatMap(([name, value]) => setting(name, value)),
     { name: "Engine", value: target.engine },
     ...calibration(document),
   ];
@@ -72,8 +72,11 @@ function seedWords(seed: number): string {
   return Number.isSafeInteger(seed) ? String(seed) : "beyond 2⁵³; it stands exactly in the JSON";
 }
 
-function words(value: Value): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** What is a table of its own, such as the figures that a drive is held against, stands in the plan and in the tables of the report. */
+function setting(name: string, value: Value): Fact[] {
+  const parts = Array.isArray(value) ? value : [value];
+  if (parts.some((part) => typeof part === "object" && part !== null)) return [];
+  return [{ name: capitalised(name), value: parts.map(String).join(", ") }];
 }
 
 function capitalised(name: string): string {

@@ -197,8 +197,8 @@ struct ChangeRow {
     ratio_low: f64,
     ratio_high: f64,
     reference_per_s: Option<f64>,
-    before_percent: Option<f64>,
-    after_percent: Option<f64>,
+    before_of_reference_percent: Option<f64>,
+    after_of_reference_percent: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -269,8 +269,8 @@ fn change_row(name: RungName, change: &Change) -> ChangeRow {
         ratio_low: ratio.low,
         ratio_high: ratio.high,
         reference_per_s: change.reference.map(|(reference, _)| reference),
-        before_percent: percent(change.before.value),
-        after_percent: percent(change.after.value),
+        before_of_reference_percent: percent(change.before.value),
+        after_of_reference_percent: percent(change.after.value),
     }
 }
 
