@@ -1,7 +1,7 @@
 //! `likenew check`.
 
 use likenew_core::plan::Plan;
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, amount};
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
@@ -64,6 +64,13 @@ fn drives() -> Result<Vec<String>, Failure> {
 fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
     let mut aim = Aim::take(target, &command.how)?;
     aim.clear_leftover(&command.how)?;
+    if !aim.is_folder() && aim.usable_bytes()? < CheckOptions::READABLE_LEAST {
+        return Err(Failure::Usage(format!(
+            "{target} holds {}: a check reads places all over it, which lie upon each other below {}; give the folder or the drive that it lies on",
+            amount(aim.usable_bytes()?),
+            amount(CheckOptions::READABLE_LEAST)
+        )));
+    }
     let mut asked =
         CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
     if !command.upgrade.is_empty() && command.day.is_none() {

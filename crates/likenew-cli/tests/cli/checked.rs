@@ -19,6 +19,15 @@ fn a_fallen_drive_and_a_new_one_are_told_apart_in_one_sentence() {
 }
 
 #[test]
+fn what_is_too_small_to_have_places_is_refused_with_its_size() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work().join("note"), vec![1; 5 << 20]).unwrap();
+    let ran = sandbox.run(&["check", "note"]);
+    let told = ran.code(2).stderr();
+    assert!(told.contains("note holds 5 MiB") && told.contains("the folder or the drive"), "{told}");
+}
+
+#[test]
 fn several_drives_stand_side_by_side_and_the_worst_decides() {
     let sandbox = Sandbox::new();
     let targets = ["sim:tiny-flash?fill=0.5", "no-such-folder", "sim:tiny-flash?link=usb2&fill=0.5"];

@@ -146,6 +146,8 @@ impl CheckOptions {
     pub const PARTS: u64 = 4;
     /// A smaller area shows nothing.
     pub const AREA_LEAST: u64 = 32 << 20;
+    /// What is only read and smaller than this shows nothing either: its places would lie upon each other.
+    pub const READABLE_LEAST: u64 = 16 << 20;
     /// The area is a multiple of this.
     pub const AREA_STEP: u64 = 4 << 20;
 
