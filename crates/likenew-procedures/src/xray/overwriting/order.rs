@@ -84,6 +84,16 @@ impl Order {
         Self { times, period, recurrence, chunks: in_order.len(), is_earlier }
     }
 
+    /// Nanoseconds a byte in place of a drive that could not be emptied, and has become slower as it was filled: without the help of a cache,
+    /// if it has one, as data in it is still valid.
+    pub(super) fn native(scene: &Scene<'_>) -> Option<f64> {
+        let is_known = fill::cache_of(scene).is_some() || fill::drop_of(scene).is_none();
+        if is_known || super::forgets(scene) {
+            return None;
+        }
+        chunks(scene, IN_PLACE).last().map(cost)
+    }
+
     /// Chunks that may have gone into a cache when the same was overwritten in place.
     pub(super) fn cached(scene: &Scene<'_>) -> usize {
         let most = if fill::cache_of(scene).is_some() { usize::MAX } else { MAYBE_CACHED_MAX };
