@@ -20,6 +20,7 @@ pub mod positive_sum;
 pub mod precise;
 pub mod profile;
 pub mod rank_correlation;
+pub mod recurrence;
 pub mod repeatability;
 pub mod runs_test;
 pub mod spikes;

@@ -207,7 +207,8 @@ fn order_length(scene: &Scene<'_>) -> u64 {
 
 /// A chunk of what is overwritten in order, unless that has been seen or is too much.
 fn ordered(scene: &Scene<'_>, name: &str, place: Place, length: u64) -> Option<Workload> {
-    if Order::of(scene).is_settled() || !scene.may_write(length) {
+    // A drive that can not be emptied has nothing to erase before its spare is used up.
+    if forgets(scene) && Order::of(scene).is_settled() || !scene.may_write(length) {
         return None;
     }
     let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);

@@ -1,12 +1,15 @@
 //! Pauses of a drive that is overwritten in order: all dies fill and erase their blocks in step, so that the time of each I/O comes
 //! again after one block of every die.
 
+use std::ops::Range;
+
 use likenew_core::io::Op;
 use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_core::units::amount;
 use likenew_core::verdict::{Line, Series, Shape};
 use likenew_stats::period::{Period, period};
+use likenew_stats::recurrence::{Recurrence, recurrence};
 use likenew_stats::summary::mean;
 
 use super::super::fill;
@@ -21,10 +24,21 @@ const CHUNKS: usize = 4;
 const ENOUGH: f64 = 5.0;
 /// Without a cache's help writing takes at least this share of the time that it took when the cache was full.
 const NATIVE: f64 = 0.9;
+/// What a cache takes costs less than this share of what writing without it does. Where no cache is known for certain, so many chunks may
+/// have gone to one at most: 19 % of the span.
+const LIKE_SLOWEST: f64 = 0.6;
+const MAYBE_CACHED_MAX: usize = 6;
 /// No erase block has had fewer than 64 units of programs, of which one in eight may be parity.
 const BLOCK_UNITS: f64 = 54.0;
 /// A write buffer where none was found.
 const BUFFER_USUAL: f64 = 1048576.0;
+/// Nanoseconds that all dies together lose by erasing one block each: as long as one erasure takes, which is 10 ms at most, and less where
+/// something else than programs bounds them.
+const ERASURE: Range<f64> = 2.5e5..1.2e7;
+/// A period is shorter than this share of what is written at once.
+const PASS: f64 = 0.75;
+/// Lengths that differ by less are the same.
+const SAME: f64 = 0.03;
 /// A weaker rhythm is not claimed, and a stronger one is certain.
 const WEAK: f64 = 0.7;
 const STRONG: f64 = 0.85;
@@ -34,32 +48,88 @@ pub(super) struct Order {
     /// Nanoseconds that each I/O added.
     times: Vec<f64>,
     period: Option<Period>,
+    recurrence: Option<Recurrence>,
+    /// Chunks that were looked at.
+    chunks: usize,
+    /// Whether the recurrence is one of what was overwritten in place, and the last was not.
+    is_earlier: bool,
+}
+
+/// A distance that comes again, in I/Os.
+struct Rhythm {
+    length: f64,
+    /// It lies within so many of that.
+    half: f64,
+    strength: f64,
+    /// Whether both ways to look for it have found it.
+    is_found_twice: bool,
 }
 
 impl Order {
     pub(super) fn of(scene: &Scene<'_>) -> Self {
-        let name = if scene.ran(TRIM).is_some() { ORDER } else { IN_PLACE };
-        let chunks: Vec<&Segment> = chunks(scene, name).filter(|chunk| !is_cached(scene, chunk)).collect();
+        let was_emptied = scene.ran(TRIM).is_some();
+        let in_order = stretches(scene, if was_emptied { ORDER } else { IN_PLACE });
         let lead = lead(scene);
-        let times = chunks[chunks.len().saturating_sub(CHUNKS)..].iter().flat_map(|chunk| times(chunk, lead));
-        let times: Vec<f64> = times.collect();
-        let period = period(&times, least(scene));
-        Self { times, period }
+        let times: Vec<f64> = in_order.iter().flat_map(|stretch| levelled(stretch, lead)).collect();
+        let recurs = |stretches: &[Vec<f64>]| {
+            let behind = stretches.iter().map(|stretch| stretch[lead.min(stretch.len() / 2)..].to_vec());
+            recurrence(&behind.collect::<Vec<_>>(), ERASURE)
+        };
+        let last = recurs(&in_order);
+        let is_earlier = was_emptied && last.is_none();
+        let recurrence = if is_earlier { recurs(&stretches(scene, IN_PLACE)) } else { last };
+        let chunk = in_order.iter().map(Vec::len).max().unwrap_or(0);
+        // What comes again after no less than a pass over the same addresses may be the pass.
+        let period = period(&times, least(scene)).filter(|of| of.length < PASS * chunk as f64);
+        Self { times, period, recurrence, chunks: in_order.len(), is_earlier }
     }
 
-    /// Chunks that went into a cache when the same was overwritten in place.
+    /// Nanoseconds a byte in place of a drive that could not be emptied, and has become slower as it was filled: without the help of a cache,
+    /// if it has one, as data in it is still valid.
+    pub(super) fn native(scene: &Scene<'_>) -> Option<f64> {
+        let is_known = fill::cache_of(scene).is_some() || fill::drop_of(scene).is_none();
+        if is_known || super::forgets(scene) {
+            return None;
+        }
+        chunks(scene, IN_PLACE).last().map(cost)
+    }
+
+    /// Chunks that may have gone into a cache when the same was overwritten in place.
     pub(super) fn cached(scene: &Scene<'_>) -> usize {
-        chunks(scene, IN_PLACE).filter(|chunk| is_cached(scene, chunk)).count()
+        let most = if fill::cache_of(scene).is_some() { usize::MAX } else { MAYBE_CACHED_MAX };
+        chunks(scene, IN_PLACE).filter(|chunk| may_be_cached(scene, chunk)).count().min(most)
     }
 
+    /// Whether more of it would say little more.
     pub(super) fn is_settled(&self) -> bool {
-        self.period
-            .is_some_and(|period| period.strength >= WEAK && self.times.len() as f64 > ENOUGH * period.length)
+        self.found().is_some_and(|found| {
+            let is_seen = self.times.len() as f64 > ENOUGH * found.length;
+            is_seen && found.strength >= WEAK && (found.is_found_twice || self.chunks >= CHUNKS)
+        })
+    }
+
+    /// What many widths say counts before the period of one series.
+    fn found(&self) -> Option<Rhythm> {
+        let is_found_twice = !self.is_earlier
+            && self.recurrence.zip(self.period).is_some_and(|(one, other)| is_same(one.length, other.length));
+        let of_recurrence = |of: Recurrence| Rhythm {
+            length: of.length,
+            half: of.interval.high - of.length,
+            strength: of.strength,
+            is_found_twice,
+        };
+        let of_period = |of: Period| Rhythm {
+            length: of.length,
+            half: of.interval.high - of.length,
+            strength: of.strength,
+            is_found_twice,
+        };
+        self.recurrence.map(of_recurrence).or_else(|| self.period.map(of_period))
     }
 
     pub(super) fn property(&self, scene: &Scene<'_>) -> Property {
         let key = Key::EraseUnitBytes;
-        let Some(period) = self.period else {
+        let Some(Rhythm { length, half, strength, .. }) = self.found() else {
             return Property::undecided(
                 key,
                 "no pauses at equal distances show in what was overwritten in order",
@@ -67,37 +137,40 @@ impl Order {
         };
         let bytes = |values: f64| values * f64::from(BLOCK);
         let told = format!(
-            "overwritten in order, it pauses every {}: the times repeat themselves over that distance (autocorrelation {:.2})",
-            amount(bytes(period.length) as u64),
-            period.strength
+            "overwritten in order, it pauses every {}: the times repeat themselves over that distance (autocorrelation {strength:.2})",
+            amount(bytes(length) as u64),
         );
         let is_busy = scene.known.noise().is_some_and(super::super::noise::Noise::is_busy);
-        let weakest = if is_busy { STRONG } else { WEAK };
-        if bytes(period.length) > scene.span as f64 / 20.0 || period.strength < weakest {
+        // What many widths say needs no strength where nothing disturbs it.
+        let weakest = match self.recurrence {
+            _ if is_busy => STRONG,
+            Some(_) => 0.0,
+            None => WEAK,
+        };
+        if bytes(length) > scene.span as f64 / 20.0 || strength < weakest {
             return Property::undecided(key, told);
         }
-        let value = bytes(period.length);
-        let half = (bytes(period.interval.high) - value).max(0.005 * value);
+        let value = bytes(length);
+        let half = bytes(half).max(0.005 * value);
         // Blocks of a cache that is folded at once hold less than others, and come to their ends more often. Who is told wrongly how much
         // all dies write together misses the period and finds a multiple of it.
-        let unaided = likenew_stats::period::period(&self.times, 0.0)
-            .is_some_and(|unaided| unaided.length == period.length);
-        let certain =
-            period.strength > STRONG && fill::drop_of(scene).is_none() && least(scene) > 0.0 && unaided;
+        let unaided =
+            || likenew_stats::period::period(&self.times, 0.0).is_some_and(|of| is_same(of.length, length));
+        let certain = strength > STRONG && fill::drop_of(scene).is_none() && least(scene) > 0.0 && unaided();
         let confidence = if certain { 0.95 } else { 0.85 };
         Property::number(key, value, (value - half, value + half), confidence, told)
     }
 
     pub(super) fn picture(&self) -> Option<Series> {
-        let period = self.period?;
+        let Rhythm { length, .. } = self.found()?;
         let phases = 128;
         let mut folded = vec![(0.0, 0u32); phases];
         for (index, time) in self.times.iter().enumerate() {
-            let phase = (index as f64 / period.length).fract() * phases as f64;
+            let phase = (index as f64 / length).fract() * phases as f64;
             let place = &mut folded[(phase as usize).min(phases - 1)];
             *place = (place.0 + time, place.1 + 1);
         }
-        let each = period.length * f64::from(BLOCK) / phases as f64;
+        let each = length * f64::from(BLOCK) / phases as f64;
         let points = folded.iter().enumerate().filter(|(_, of)| of.1 > 0);
         let points = points.map(|(phase, (sum, count))| [phase as f64 * each, sum / f64::from(*count)]);
         let title = "When does it pause, folded over one erase unit?";
@@ -107,14 +180,40 @@ impl Order {
     }
 }
 
+fn is_same(length: f64, other: f64) -> bool {
+    (length / other - 1.0).abs() < SAME
+}
+
 fn chunks<'a>(scene: &Scene<'a>, name: &'static str) -> impl Iterator<Item = &'a Segment> {
     scene.own.clone().into_iter().filter(move |segment| own_name(segment).starts_with(name))
 }
 
-/// Whether a cache has taken it, which came to the ends of other blocks.
-fn is_cached(scene: &Scene<'_>, chunk: &Segment) -> bool {
-    let native = fill::drop_of(scene).map_or(0.0, |cache| NATIVE * cache.after);
-    (chunk.elapsed().0 as f64) < native * chunk.bytes(Op::Write) as f64
+/// Nanoseconds that each I/O of the last chunks has added, of those that no cache has taken.
+fn stretches(scene: &Scene<'_>, name: &'static str) -> Vec<Vec<f64>> {
+    let is_claimed = fill::cache_of(scene).is_some();
+    let slowest = chunks(scene, name).map(cost).fold(0.0, f64::max);
+    let is_native = |chunk: &&Segment| match is_claimed {
+        true => !may_be_cached(scene, chunk),
+        false => cost(chunk) > LIKE_SLOWEST * slowest,
+    };
+    let chunks: Vec<&Segment> = chunks(scene, name).filter(is_native).collect();
+    chunks[chunks.len().saturating_sub(CHUNKS)..].iter().map(|chunk| times(chunk)).collect()
+}
+
+/// Nanoseconds a byte.
+fn cost(chunk: &Segment) -> f64 {
+    chunk.elapsed().0 as f64 / chunk.bytes(Op::Write) as f64
+}
+
+/// Whether a cache has taken it, which came to the ends of other blocks. A drive that could not be emptied may just as well have slowed
+/// down because it collects.
+fn may_be_cached(scene: &Scene<'_>, chunk: &Segment) -> bool {
+    let native = match (fill::cache_of(scene), fill::drop_of(scene)) {
+        (Some(cache), _) => NATIVE * cache.after,
+        (None, Some(drop)) => (drop.before + drop.after) / 2.0,
+        (None, None) => 0.0,
+    };
+    cost(chunk) < native
 }
 
 /// I/Os between two erasures at least, as far as it is known what all dies write together.
@@ -129,18 +228,21 @@ fn lead(scene: &Scene<'_>) -> usize {
     DEPTH as usize + (1.5 * buffer / f64::from(BLOCK)).ceil() as usize
 }
 
-/// Nanoseconds that each I/O of a chunk added. What the first ones added says how fast the buffer takes them: they count as if they had
-/// come later, so that places stay what they are.
-fn times(chunk: &Segment, lead: usize) -> Vec<f64> {
+/// Nanoseconds that each I/O of a chunk added.
+fn times(chunk: &Segment) -> Vec<f64> {
     let mut before = chunk.began;
     let step = |sample: &Sample| {
         let time = sample.done.since(before.min(sample.done)).0 as f64;
         before = before.max(sample.done);
         time
     };
-    let mut times: Vec<f64> = chunk.samples.iter().map(step).collect();
+    chunk.samples.iter().map(step).collect()
+}
+
+/// What the first I/Os of a chunk added says how fast the buffer takes them: they count as if they had come later, so that places stay
+/// what they are.
+fn levelled(times: &[f64], lead: usize) -> Vec<f64> {
     let lead = lead.min(times.len());
     let usual = mean(&times[lead..]).unwrap_or(0.0);
-    times[..lead].fill(usual);
-    times
+    std::iter::repeat_n(usual, lead).chain(times[lead..].iter().copied()).collect()
 }

@@ -10,12 +10,15 @@ use super::super::writing::Course;
 use super::SCATTER;
 use super::emptying::Emptying;
 use super::knee::{Knee, level};
+use super::order::Order;
 use crate::series::axis;
 
 /// Without a cache's help writing takes at least this share of the time that it takes when the cache is full.
 const NATIVE: f64 = 0.9;
-/// What a cache takes costs less than this share of what writing without it does.
-const CHEAP: f64 = 0.75;
+/// Where no cache is known for certain, it takes at least this share of what the same addresses took that were overwritten in place.
+const LIKE_IN_PLACE: f64 = 0.6;
+/// What a cache takes saves at least this share of what it saves in order.
+const SAVED: f64 = 0.5;
 /// Erase blocks of each die that are kept erased (two to four) or are open (one to three), and never hold what is overwritten.
 const KEPT: f64 = 3.3;
 const KEPT_ERROR: f64 = 1.3;
@@ -54,12 +57,23 @@ impl Spare {
         let level = level(&course, scene.span as f64);
         let in_order = in_order(scene);
         // A cache that takes all until collection begins leaves no level of writing without it.
-        let is_native = |level: &f64| fill::cache_of(scene).is_none_or(|cache| *level > NATIVE * cache.after);
+        let native = Order::native(scene);
+        let least = match fill::cache_of(scene) {
+            Some(cache) => NATIVE * cache.after,
+            None => native.map_or(0.0, |native| LIKE_IN_PLACE * native),
+        };
+        let is_native = |level: &f64| *level > least;
         let level = level.filter(is_native);
         let alone = level.unwrap_or(in_order);
         let knee = Knee::of(&course, alone);
-        let cached = match (fill::drop_of(scene), knee) {
-            (Some(cache), Some(knee)) => scattered(&course, alone, &cache, knee.begins),
+        // Erasing alone explains what it takes longer in place than before the drop, if that is not much.
+        let may_cache =
+            |cache: &fill::Cache| native.is_none_or(|native| cache.before < LIKE_IN_PLACE * native);
+        let cached = match (fill::drop_of(scene).filter(may_cache), knee) {
+            (Some(cache), Some(knee)) => {
+                let saves = native.unwrap_or(cache.after).min(alone) - cache.before;
+                scattered(&course, alone, saves, knee.begins)
+            }
             _ => 0.0,
         };
         Self { course, span: scene.span as f64, alone, in_order, is_level: level.is_some(), cached, knee }
@@ -143,24 +157,24 @@ impl Spare {
     }
 }
 
-/// Nanoseconds a byte of writing in order: after the cache, or in the last part of the fill, as pieces that follow a rest may have gone to a
-/// cache.
+/// Nanoseconds a byte of writing in order: after the cache, or in place, or in the last part of the fill, as pieces that follow a rest may
+/// have gone to a cache.
 fn in_order(scene: &Scene<'_>) -> f64 {
     if let Some(cache) = fill::cache_of(scene) {
         return cache.after;
     }
     let fill = Course::of(fill::pieces(scene));
-    fill.cost_between(0.8 * fill.bytes(), fill.bytes()).unwrap_or(0.0)
+    let at_last = || fill.cost_between(0.8 * fill.bytes(), fill.bytes()).unwrap_or(0.0);
+    Order::native(scene).unwrap_or_else(at_last)
 }
 
-/// Bytes that a cache has taken of the first scattered ones. Each of them has saved what the cache saves in order: where parts of the
+/// Bytes that a cache has taken of the first scattered ones. Each of them has saved what the cache `saves` in order: where parts of the
 /// map are fetched and kept, both cost that much more.
-fn scattered(course: &Course, alone: f64, cache: &fill::Cache, until: f64) -> f64 {
-    let saves = cache.after.min(alone) - cache.before;
+fn scattered(course: &Course, alone: f64, saves: f64, until: f64) -> f64 {
     if saves <= 0.0 {
         return 0.0;
     }
     let steps = course.steps().zip(course.costs()).take_while(|(step, _)| step.end <= until);
-    let cheap = steps.filter(|(_, cost)| *cost < CHEAP * alone);
-    cheap.map(|(step, cost)| (step.end - step.start) * ((alone - cost) / saves).clamp(0.0, 1.0)).sum()
+    let saved = steps.map(|(step, cost)| (step, ((alone - cost) / saves).clamp(0.0, 1.0)));
+    saved.filter(|(_, share)| *share > SAVED).map(|(step, share)| (step.end - step.start) * share).sum()
 }

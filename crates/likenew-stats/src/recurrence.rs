@@ -1,0 +1,286 @@
+//! After how much a series comes again, when pulses of several sources that keep their distances are all over it.
+//!
+//! Where many sources pause in turn, no single pulse stands out, and something fast beats between them. So the series is smoothed by
+//! Gaussian windows of many widths: these leave nothing of a fast wave, whatever its length, where sums of values alias it. What
+//! comes again does so at most widths; what is made by a width, a wave or chance does not.
+
+use std::ops::Range;
+
+use crate::interval::Interval;
+use crate::summary::{mean, median};
+
+/// How a series comes again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recurrence {
+    /// From one time to the next, in values of the series.
+    pub length: f64,
+    /// The length lies in here as far as widths agree and peaks are narrow.
+    pub interval: Interval,
+    /// Mean autocorrelation at this distance and its multiples, 1 for a series that repeats itself exactly.
+    pub strength: f64,
+    /// So many widths say so.
+    pub widths: usize,
+    /// Multiples of the length that fit into a stretch, at the most.
+    pub times: usize,
+}
+
+/// Longer stretches are summed to so many values, and less than twice as many.
+const VALUES: usize = 2048;
+/// Standard deviations of the windows, in values: half an octave apart.
+const WIDTHS: [f64; 10] = [4.0, 5.66, 8.0, 11.3, 16.0, 22.6, 32.0, 45.3, 64.0, 90.5];
+/// Smoothed values are taken so many to a standard deviation, which loses nothing of them; and windows end at so many.
+const STEPS: f64 = 3.0;
+const ENDS: f64 = 3.0;
+/// Fewer smoothed values of a stretch say nothing.
+const SMOOTHED_MIN: usize = 24;
+/// A stretch shows distances up to this share of it.
+const LAG_SHARE: f64 = 0.75;
+/// No distance is shorter than this.
+const LENGTH_MIN: f64 = 24.0;
+/// Before the first time that it comes again, autocorrelation falls to this.
+const BETWEEN: f64 = 0.18;
+/// Peaks below this are none; and of their multiples, those that have fallen to this share of the first do not refine it.
+const PEAK_MIN: f64 = 0.3;
+const REFINES: f64 = 0.5;
+const MULTIPLES_MAX: usize = 12;
+/// On average a peak and its multiples are so high at least.
+const STRENGTH_MIN: f64 = 0.5;
+/// Of those that are this share of the highest, the shortest counts: others are multiples.
+const AS_GOOD: f64 = 0.9;
+/// Lengths that differ by less are the same, and so many widths have to say the same; one less where only that many are so many times
+/// shorter than the length.
+const SAME: f64 = 0.03;
+const WIDTHS_MIN: usize = 4;
+const WIDTHS_LEAST: usize = 3;
+const FITS: f64 = 6.0;
+/// A length is not known better than to this share.
+const KNOWN: f64 = 0.004;
+/// Places in a period that are told apart, at most.
+const PHASES: Range<usize> = 8..64;
+
+/// After how many values stretches of a series come again; `None` where most widths do not say the same. What is above the usual in a
+/// period, summed up, has to lie in `pulses`, in the unit of the values: who knows how much is lost in a period keeps other rhythms out.
+///
+/// # Panics
+/// When a value is not a finite number.
+pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurrence> {
+    assert!(stretches.iter().flatten().all(|value| value.is_finite()), "a series of finite numbers");
+    let longest = stretches.iter().map(Vec::len).max()?;
+    let each = (longest / VALUES).max(1);
+    let sums = |stretch: &Vec<f64>| stretch.chunks_exact(each).map(|of| of.iter().sum()).collect();
+    let stretches: Vec<Vec<f64>> = stretches.iter().map(sums).collect();
+    let found: Vec<Found> = WIDTHS.iter().filter_map(|width| Found::of(&stretches, *width)).collect();
+    let agree = |one: &Found| -> Vec<&Found> {
+        found.iter().filter(|other| (other.length / one.length - 1.0).abs() < SAME).collect()
+    };
+    // Wide windows leave nothing but pulses.
+    let lost = |of: &[&Found]| of.iter().map(|found| found.lost).fold(f64::INFINITY, f64::min);
+    let agreements = found.iter().map(agree).filter(|of| pulses.contains(&lost(of)));
+    let most = agreements.rev().max_by_key(Vec::len)?;
+    let fit = WIDTHS.iter().filter(|width| FITS * **width <= most[0].length).count();
+    let needed = if fit < WIDTHS_LEAST { WIDTHS_MIN } else { fit.min(WIDTHS_MIN) };
+    if most.len() < needed {
+        return None;
+    }
+    let of = |value: fn(&Found) -> f64| most.iter().map(|found| value(found)).collect::<Vec<f64>>();
+    let lengths = of(|found| found.length);
+    let length = median(&lengths)?;
+    let apart = lengths.iter().map(|other| (other - length).abs()).sum::<f64>() / lengths.len() as f64;
+    let half = each as f64 * apart.max(KNOWN * length);
+    let length = each as f64 * length;
+    Some(Recurrence {
+        length,
+        interval: Interval { low: length - half, high: length + half },
+        strength: mean(&of(|found| found.strength))?,
+        widths: most.len(),
+        times: most.iter().map(|found| found.times).max()?,
+    })
+}
+
+/// What one width shows.
+struct Found {
+    length: f64,
+    strength: f64,
+    times: usize,
+    /// What is above the usual in a period.
+    lost: f64,
+}
+
+impl Found {
+    fn of(stretches: &[Vec<f64>], width: f64) -> Option<Self> {
+        let step = ((width / STEPS) as usize).max(1);
+        let smoothed = stretches.iter().map(|stretch| smoothed(stretch, width, step));
+        let smoothed: Vec<Vec<f64>> = smoothed.filter(|of| of.len() >= SMOOTHED_MIN).collect();
+        let longest = smoothed.iter().map(Vec::len).max()?;
+        let correlation = autocorrelation(&smoothed, (LAG_SHARE * longest as f64) as usize);
+        let falls = correlation.iter().position(|value| *value < BETWEEN)?;
+        let least = (LENGTH_MIN.max(ENDS * width) / step as f64).ceil() as usize;
+        let peaks = (falls.max(least).max(1)..correlation.len().saturating_sub(1))
+            .filter(|lag| correlation[*lag] > PEAK_MIN && is_peak(&correlation, *lag));
+        let combs: Vec<Comb> = peaks.map(|lag| Comb::of(&correlation, lag)).collect();
+        let highest = combs.iter().map(|comb| comb.strength).fold(STRENGTH_MIN, f64::max);
+        let Comb { length, strength, times } =
+            combs.into_iter().find(|comb| comb.strength >= STRENGTH_MIN.max(AS_GOOD * highest))?;
+        let length = step as f64 * length;
+        Some(Self { length, strength, times, lost: lost(stretches, length, width) })
+    }
+}
+
+/// A peak and its multiples.
+struct Comb {
+    length: f64,
+    strength: f64,
+    times: usize,
+}
+
+impl Comb {
+    fn of(correlation: &[f64], first: usize) -> Self {
+        let mut length = refined(correlation, first);
+        let mut heights = vec![correlation[first]];
+        for times in 2..=MULTIPLES_MAX {
+            let near = (times as f64 * length).round() as usize;
+            let reach = 1 + first / (8 * times);
+            if near + reach + 1 >= correlation.len() {
+                break;
+            }
+            let place = (near - reach..=near + reach)
+                .max_by(|one, other| correlation[*one].total_cmp(&correlation[*other]))
+                .expect("there are places");
+            heights.push(correlation[place]);
+            if correlation[place] > REFINES * correlation[first] {
+                length = refined(correlation, place) / times as f64;
+            }
+        }
+        let strength = heights.iter().sum::<f64>() / heights.len() as f64;
+        Self { length, strength, times: heights.len() }
+    }
+}
+
+fn is_peak(correlation: &[f64], lag: usize) -> bool {
+    correlation[lag] >= correlation[lag - 1] && correlation[lag] > correlation[lag + 1]
+}
+
+/// Where the parabola through a place and its neighbours is highest.
+fn refined(correlation: &[f64], place: usize) -> f64 {
+    let [before, at, after] = [correlation[place - 1], correlation[place], correlation[place + 1]];
+    let bend = before - 2.0 * at + after;
+    let beside = if bend == 0.0 { 0.0 } else { (before - after) / (2.0 * bend) };
+    place as f64 + beside.clamp(-0.5, 0.5)
+}
+
+/// Means weighed by a Gaussian window of this standard deviation, one for each `step` values, as far as whole windows lie in the series.
+fn smoothed(values: &[f64], width: f64, step: usize) -> Vec<f64> {
+    let reach = (ENDS * width).ceil() as i32;
+    let weight = |place: i32| (-0.5 * (f64::from(place) / width).powi(2)).exp();
+    let weights: Vec<f64> = (-reach..=reach).map(weight).collect();
+    let whole: f64 = weights.iter().sum();
+    let mean =
+        |of: &[f64]| of.iter().zip(&weights).map(|(value, weight)| value * weight).sum::<f64>() / whole;
+    values.windows(weights.len()).step_by(step).map(mean).collect()
+}
+
+/// Autocorrelation within stretches, each of which counts as long as it is, whatever its level and its spread.
+fn autocorrelation(stretches: &[Vec<f64>], lag_max: usize) -> Vec<f64> {
+    let (mut products, mut squares) = (vec![0.0; lag_max], vec![[0.0; 2]; lag_max]);
+    for stretch in stretches {
+        let middle = mean(stretch).unwrap_or(0.0);
+        let spread = stretch.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / stretch.len() as f64;
+        if spread <= 1e-18 * middle * middle {
+            continue;
+        }
+        let apart: Vec<f64> = stretch.iter().map(|value| (value - middle) / spread.sqrt()).collect();
+        let (mut ahead, mut behind) = (apart.iter().map(|value| value * value).sum::<f64>(), 0.0);
+        behind += ahead;
+        for lag in 0..lag_max.min(apart.len()) {
+            products[lag] += apart.iter().zip(&apart[lag..]).map(|(one, other)| one * other).sum::<f64>();
+            squares[lag][0] += ahead;
+            squares[lag][1] += behind;
+            ahead -= apart[apart.len() - 1 - lag].powi(2);
+            behind -= apart[lag].powi(2);
+        }
+    }
+    let share = |(product, [one, other]): (f64, [f64; 2])| {
+        let both = (one.max(0.0) * other.max(0.0)).sqrt();
+        if both > 0.0 { product / both } else { 0.0 }
+    };
+    products.into_iter().zip(squares).map(share).collect()
+}
+
+/// What a mean period has above its usual, summed up: the median over stretches that hold a whole period.
+fn lost(stretches: &[Vec<f64>], length: f64, width: f64) -> f64 {
+    let phases = ((length / (2.0 * width)) as usize).clamp(PHASES.start, PHASES.end);
+    let of = |stretch: &Vec<f64>| {
+        let whole = (stretch.len() as f64 / length).floor() * length;
+        let end = &stretch[stretch.len() - whole as usize..];
+        let mut folded = vec![(0.0, 0u32); phases];
+        for (index, value) in end.iter().enumerate() {
+            let place = ((index as f64 / length).fract() * phases as f64) as usize;
+            let place = &mut folded[place.min(phases - 1)];
+            *place = (place.0 + value, place.1 + 1);
+        }
+        let profile: Vec<f64> = folded.iter().map(|(sum, count)| sum / f64::from((*count).max(1))).collect();
+        let usual = median(&profile)?;
+        let above: f64 = profile.iter().map(|value| (value - usual).max(0.0)).sum();
+        (!end.is_empty()).then_some(above / phases as f64 * length)
+    };
+    median(&stretches.iter().filter_map(of).collect::<Vec<f64>>()).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    /// A wave that does not fit the values comes again with them, and loses less than it is long.
+    const PULSES: Range<f64> = 16.0..1e9;
+
+    /// Stretches of a wave that takes most of the time, and of dies that pause once a period each, at places of their own.
+    fn written(wave: f64, period: f64, pauses: usize, each: f64, seed: u64) -> Vec<Vec<f64>> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let phases: Vec<f64> = (0..pauses).map(|_| period * random.random::<f64>()).collect();
+        let crosses = |index: usize, of: f64, phase: f64| {
+            ((index as f64 + 1.0 + phase) / of).floor() - ((index as f64 + phase) / of).floor()
+        };
+        let mut value = |index: usize| {
+            let wave = crosses(index, wave, 0.0) * wave * (1.0 + 0.05 * (random.random::<f64>() - 0.5));
+            0.1 + wave + phases.iter().map(|phase| crosses(index, period, *phase) * each).sum::<f64>()
+        };
+        (0..4).map(|stretch| (4000 * stretch..4000 * (stretch + 1)).map(&mut value).collect()).collect()
+    }
+
+    #[test]
+    fn pauses_of_many_dies_are_found_on_top_of_a_wave() {
+        for (seed, (wave, period, pauses)) in
+            [(7.3, 730.0, 5), (2.9, 113.0, 3), (12.0, 960.0, 8), (3.7, 1851.0, 12)].into_iter().enumerate()
+        {
+            let series = written(wave, period, pauses, 6.0, seed as u64);
+            let found = recurrence(&series, 2.0..1e9).unwrap_or_else(|| panic!("{wave} {period}"));
+            assert!((found.length / period - 1.0).abs() < 0.01, "{found:?} for {period}");
+            assert!(found.interval.low <= period && period <= found.interval.high, "{found:?} for {period}");
+            assert!(found.widths >= WIDTHS_MIN && found.times >= 1, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_wave_alone_and_noise_alone_do_not_come_again() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        for seed in 0..40 {
+            let wave = 1.5 + 12.0 * random.random::<f64>();
+            assert_eq!(recurrence(&written(wave, 1e9, 0, 0.0, seed), PULSES), None, "{wave}");
+            let noise = (0..4).map(|_| (0..3000).map(|_| 1.0 + random.random::<f64>()).collect());
+            assert_eq!(recurrence(&noise.collect::<Vec<_>>(), PULSES), None, "seed {seed}");
+        }
+        assert_eq!(recurrence(&[], PULSES), None);
+        assert_eq!(recurrence(&[vec![1.0; 5000], Vec::new()], PULSES), None);
+    }
+
+    #[test]
+    fn what_loses_too_little_or_too_much_is_no_pulse() {
+        let series = written(7.3, 730.0, 5, 6.0, 0);
+        assert!(recurrence(&series, 5.0..60.0).is_some());
+        assert_eq!(recurrence(&series, 200.0..400.0), None);
+        assert_eq!(recurrence(&series, 0.0..1.0), None);
+    }
+}
