@@ -21,16 +21,18 @@ const STRONG: f64 = 0.6;
 const ABOUT: f64 = 1.15;
 /// Drops that follow one another within this share of what was written before them are one.
 const TOGETHER: f64 = 0.1;
-/// Of a cache the open blocks are this share at most.
-const OPEN: f64 = 0.12;
+/// Of a cache, what its open blocks held before is this share at most in nine of ten.
+const OPEN: f64 = 0.05;
 /// A used drive erases each block before it is written, which takes this share of writing at most as a rule.
-const ERASING: f64 = 0.03;
+const ERASING: f64 = 0.02;
 /// Change points are looked for in so many pieces of the course.
 const PIECES: usize = 256;
 /// Rests that are tried.
 const RESTS_MAX: usize = 5;
 /// Of the cache that is written after a rest.
 const BURST_SHARE: f64 = 0.75;
+/// Dies that still fold when the burst comes make the rest seem longer or shorter by this share.
+const FOLDING: f64 = 0.13;
 /// Less of the cache than this is none.
 const NOTHING: f64 = 0.04;
 
@@ -139,7 +141,7 @@ impl Cache {
 
     pub(super) fn speed_after(&self, scene: &Scene<'_>) -> Property {
         let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
-        let (value, share) = (1e9 / self.after, 0.015 + noise);
+        let (value, share) = (1e9 / self.after, 0.01 + noise);
         Property::number(
             Key::SlcSpeedAfterBytesPerS,
             value,
@@ -263,7 +265,7 @@ impl<'a> Recovery<'a> {
         let share = (self.half() - short[1]) / (enough[1] - short[1]);
         let value = short[0] + share * (enough[0] - short[0]);
         let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
-        let error = value * (0.2 + noise) + 0.15 * (enough[0] - short[0]);
+        let error = value * (FOLDING + noise) + 0.1 * (enough[0] - short[0]);
         Property::number(key, value, (value - error, value + error), 0.8, told)
     }
 }
