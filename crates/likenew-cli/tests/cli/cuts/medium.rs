@@ -17,9 +17,20 @@ use super::recording::{Event, Past};
 const BLOCK: u64 = 4096;
 const SECTOR: u32 = 512;
 
+/// What becomes of a sector that was being written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sectors {
+    /// It may hold what nobody has written.
+    MayBeGarbage,
+    /// It holds what was there or what was written, as drives promise. A log that is found by a number at the beginning of each sector counts on that
+    /// (xfs: `xlog_find_head` in fs/xfs/xfs_log_recover.c).
+    AreWhole,
+}
+
 /// A drive that loses its power again and again, each time later than before.
 pub(crate) struct Medium<'p> {
     past: &'p Past,
+    sectors: Sectors,
     /// What is durable: the first so many events have been done.
     durable: Vec<u8>,
     done: usize,
@@ -28,12 +39,12 @@ pub(crate) struct Medium<'p> {
 }
 
 impl<'p> Medium<'p> {
-    pub(crate) fn new(past: &'p Past) -> Self {
-        Self { past, durable: past.base.clone(), done: 0, flushes_seen: 0, covered: 0 }
+    pub(crate) fn new(past: &'p Past, sectors: Sectors) -> Self {
+        Self { past, sectors, durable: past.base.clone(), done: 0, flushes_seen: 0, covered: 0 }
     }
 
     /// Writes to the file `image` what is there when the power goes after `cut` events: what was flushed, and of what came since each write whole,
-    /// in part, or not at all, in any order, some sectors of it garbage. `cut` is none before the last one.
+    /// in part, or not at all, in any order, some sectors of it garbage where sectors may be. `cut` is none before the last one.
     pub(crate) fn cut(&mut self, cut: usize, seed: u64, image: &File) {
         for event in &self.past.events[self.flushes_seen..cut] {
             if let Event::Flush { covers } = event {
@@ -76,8 +87,29 @@ impl<'p> Medium<'p> {
                 long.push((head, part(head..end)));
             }
         }
-        for (offset, bytes) in torn(&self.durable, &long, seed).into_iter().chain(single) {
+        for (offset, mut bytes) in torn(&self.durable, &long, seed) {
+            if self.sectors == Sectors::AreWhole {
+                self.make_whole(offset, &mut bytes, &long);
+            }
             image.write_all_at(&bytes, offset).unwrap();
+        }
+        for (offset, bytes) in single {
+            image.write_all_at(&bytes, offset).unwrap();
+        }
+    }
+
+    /// Sectors that hold what was never written there are as they were.
+    fn make_whole(&self, start: u64, bytes: &mut [u8], writes: &[(u64, Vec<u8>)]) {
+        for (sector, held) in (start..).step_by(SECTOR as usize).zip(bytes.chunks_mut(SECTOR as usize)) {
+            let was = &self.durable[sector as usize..][..held.len()];
+            let is_written = writes.iter().any(|(offset, bytes)| {
+                let within =
+                    sector.checked_sub(*offset).and_then(|at| bytes.get(at as usize..)?.get(..held.len()));
+                within.is_some_and(|written| written == held)
+            });
+            if !is_written {
+                held.copy_from_slice(was);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::medium::{Medium, Mount};
+use super::medium::{Medium, Mount, Sectors};
 use super::owned::{self, Owned};
 use super::recording::{Past, Recorder};
 use crate::served::mounted::{MAKE_EXT4, Mounted};
@@ -25,6 +25,7 @@ pub(crate) struct FileSystem {
     pub(crate) make: &'static [&'static str],
     pub(crate) check: &'static [&'static str],
     pub(crate) bytes: u64,
+    pub(crate) sectors: Sectors,
 }
 
 /// A run that was recorded.
@@ -39,6 +40,7 @@ pub(crate) struct Recorded {
     pub(crate) archives: Vec<(usize, PathBuf)>,
     /// What the run has said.
     pub(crate) said: String,
+    pub(crate) sectors: Sectors,
     meanwhile: Vec<Durable>,
     check: &'static [&'static str],
 }
@@ -152,7 +154,18 @@ pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<Recorded> {
         panic!("after a whole run: {why}");
     }
     drop(mounted);
-    Some(Recorded { sandbox, past, owned, point, free, archives, said, meanwhile, check: of.check })
+    Some(Recorded {
+        sandbox,
+        past,
+        owned,
+        point,
+        free,
+        archives,
+        said,
+        sectors: of.sectors,
+        meanwhile,
+        check: of.check,
+    })
 }
 
 impl Recorded {
@@ -172,7 +185,9 @@ impl Recorded {
             let read = fs::read(point.join(name));
             assert!(
                 read.is_ok_and(|read| read == *bytes),
-                "cut after {cut} events: {name}, durable after {position}, is not as it was written"
+                "cut after {cut} events: {name}, durable after {position}, is not as it was written: {}",
+                fs::metadata(point.join(name))
+                    .map_or_else(|why| why.to_string(), |of| format!("{} bytes", of.len()))
             );
         }
         durable.len()
@@ -229,7 +244,7 @@ pub(crate) fn cut_each<T: Send>(
         let (image, point) =
             (memory.path().join(format!("image{worker}")), memory.path().join(format!("mnt{worker}")));
         let file = File::create(&image).unwrap();
-        let mut medium = Medium::new(&recorded.past);
+        let mut medium = Medium::new(&recorded.past, recorded.sectors);
         let mut seeds = chance(worker as u64);
         cuts.iter()
             .map(|cut| {
