@@ -37,7 +37,7 @@ const BUFFER_USUAL: f64 = 1048576.0;
 const ERASURE: Range<f64> = 2.5e5..1.2e7;
 /// A period is shorter than this share of what is written at once.
 const PASS: f64 = 0.75;
-/// A length that is found is exact or another one: of the right ones of 600 drawn drives, nine in ten were off by less than half of this share.
+/// A length that is found is exact, or another one: with this share at least, 93 % of the intervals of 600 drawn drives hold the truth.
 const KNOWN: f64 = 0.0005;
 /// Lengths that differ by less are the same.
 const SAME: f64 = 0.03;
@@ -114,18 +114,14 @@ impl Order {
     fn found(&self) -> Option<Rhythm> {
         let is_found_twice = !self.is_earlier
             && self.recurrence.zip(self.period).is_some_and(|(one, other)| is_same(one.length, other.length));
-        let of_recurrence = |of: Recurrence| Rhythm {
-            length: of.length,
-            half: of.interval.high - of.length,
-            strength: of.strength,
+        let rhythm = |length: f64, high: f64, strength: f64| Rhythm {
+            length,
+            half: high - length,
+            strength,
             is_found_twice,
         };
-        let of_period = |of: Period| Rhythm {
-            length: of.length,
-            half: of.interval.high - of.length,
-            strength: of.strength,
-            is_found_twice,
-        };
+        let of_period = |of: Period| rhythm(of.length, of.interval.high, of.strength);
+        let of_recurrence = |of: Recurrence| rhythm(of.length, of.interval.high, of.strength);
         self.recurrence.map(of_recurrence).or_else(|| self.period.map(of_period))
     }
 
