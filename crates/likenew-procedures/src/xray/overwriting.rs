@@ -198,7 +198,8 @@ fn in_order(scene: &Scene<'_>) -> Option<Workload> {
     let place = Place::Forward(Region::bytes(at..at + length));
     // What goes into a cache has no part in it.
     let cached = fill::drop_of(scene).map_or(0, |cache| cache.bytes as u64);
-    (at + length <= cached + scene.span / 32 * 7).then(|| ordered(scene, ORDER, place, length)).flatten()
+    let end = scene.span.min(cached + scene.span / 32 * 7);
+    (at + length <= end).then(|| ordered(scene, ORDER, place, length)).flatten()
 }
 
 fn order_length(scene: &Scene<'_>) -> u64 {
