@@ -14,6 +14,7 @@ mod mapping;
 mod medium;
 mod noise;
 mod old_data;
+mod others;
 mod overwriting;
 mod parallelism;
 mod preparation;
@@ -153,6 +154,7 @@ impl Procedure for Xray {
             findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
         }
         let properties: Vec<_> = Key::ALL.into_iter().map(|key| scene.known.property(key)).collect();
+        findings.verdicts.extend(noise::disturbance(scene.known.noise(), scene.known.others()));
         findings.verdicts.splice(0..0, properties.iter().map(|property| property.verdict()));
         findings.verdicts.extend(refusals(&evidence.segments));
         findings

@@ -234,6 +234,7 @@ impl Drive for SimDrive {
     }
 
     fn counters(&mut self) -> Option<Counters> {
+        self.standing.as_ref()?;
         let SelfCounts { others, kernel, .. } = self.self_counts();
         // A kernel counts what all of its programs do.
         let others =

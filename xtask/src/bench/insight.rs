@@ -170,6 +170,20 @@ mod tests {
         assert!(all.coverage().unwrap() >= COVERAGE_MIN, "{text}");
     }
 
+    /// A pseudo-SLC cache that a neighbour fills, too; one whose end is far behind; a disk; a map of blocks.
+    const BESIDE_A_NEIGHBOUR: [u64; 4] = [376, 341, 1, 8];
+
+    #[test]
+    fn beside_a_neighbour_nothing_wrong_is_told_with_confidence() {
+        let query = Query { noise: Some(Noise::Busy), ..Query::default() };
+        let cases = run_all(&BESIDE_A_NEIGHBOUR, &query, 2).unwrap();
+        for case in &cases {
+            assert!(noise::names_noise(case), "{}: {:?}", case.target, case.findings);
+        }
+        let text = report::all(&cases);
+        assert_eq!(Score::of(cases.iter().flat_map(|case| &case.rows)).false_claims, 0, "{text}");
+    }
+
     #[test]
     fn only_the_drives_of_a_family_are_meant() {
         let options = Options {

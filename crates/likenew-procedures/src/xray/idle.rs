@@ -131,13 +131,13 @@ impl<'a> Idle<'a> {
             );
             let after = self.asked.iter().filter(|[rest, _]| *rest >= long);
             let orderly = after.clone().filter(|[_, ratio]| *ratio >= BUSY).count() * 2 > after.count();
-            if short <= 0.0 || !orderly || long > 1.5 * short || is_busy(scene) {
+            if short <= 0.0 || !orderly || long > 1.5 * short || scene.is_busy() {
                 return Some(Property::undecided(key, told));
             }
             return Some(Property::number(key, (short * long).sqrt(), (short, long), 0.95, told));
         }
         let told = format!("even after {} reads took as long as ever", Nanos(longest[0] as u64));
-        Some(match 2.0 * longest[0] >= LONGEST && !is_busy(scene) {
+        Some(match 2.0 * longest[0] >= LONGEST && !scene.is_busy() {
             true => Property::absent(key, 0.9, told),
             false => Property::undecided(key, told),
         })
@@ -149,10 +149,6 @@ impl<'a> Idle<'a> {
             Series::new(title, Shape::Scatter, axis("rest", "ns").logarithmic(), axis("latency", "1"));
         (!self.asked.is_empty()).then(|| series.lines([Line::new("reads", self.asked.clone())]))
     }
-}
-
-fn is_busy(scene: &Scene<'_>) -> bool {
-    scene.known.noise().is_some_and(super::noise::Noise::is_busy)
 }
 
 fn calm(holding: Range<u64>) -> Workload {

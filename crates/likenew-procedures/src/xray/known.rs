@@ -1,6 +1,7 @@
 //! What is known of a drive so far.
 
 use super::noise::Noise;
+use super::others::Others;
 use super::property::{Key, Property, State};
 
 /// What the probes so far have found. What no probe has spoken of is undecided.
@@ -8,6 +9,7 @@ use super::property::{Key, Property, State};
 pub(super) struct Known {
     properties: Vec<Property>,
     noise: Option<Noise>,
+    others: Option<Others>,
 }
 
 impl Known {
@@ -27,6 +29,16 @@ impl Known {
     /// How steady the drive answers, where that was found out.
     pub(super) fn noise(&self) -> Option<&Noise> {
         self.noise.as_ref()
+    }
+
+    /// Takes over that others were met.
+    pub(super) fn meet(&mut self, others: Others) {
+        self.others = self.others.or(Some(others));
+    }
+
+    /// Those that were met first.
+    pub(super) fn others(&self) -> Option<Others> {
+        self.others
     }
 
     /// The property as it stands.

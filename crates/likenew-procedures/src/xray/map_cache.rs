@@ -133,7 +133,7 @@ fn property(scene: &Scene<'_>, is_same: bool, line: Option<&BrokenLine>) -> Prop
     let noise = scene.known.noise().copied().unwrap_or_default();
     if is_same {
         let because = "random reads of all addresses take as long as those of a few";
-        return if noise.is_busy() {
+        return if scene.is_busy() {
             Property::undecided(key, format!("{because}, on a drive that does not answer steadily"))
         } else {
             Property::absent(key, 0.95, because)
@@ -157,7 +157,7 @@ fn property(scene: &Scene<'_>, is_same: bool, line: Option<&BrokenLine>) -> Prop
     );
     let unsure = interval.1 / interval.0;
     let is_bent = line.misfit > MISFIT_MAX || distance(scene, line) > BENT_MAX * line.rise;
-    if is_bent || unsure > UNSURE_MAX || noise.is_busy() && unsure > 1.15 {
+    if is_bent || unsure > UNSURE_MAX || scene.is_busy() && unsure > 1.15 {
         return Property::undecided(key, format!("{told}, but not well enough"));
     }
     if !reaches_the_start(scene, line, covered) {

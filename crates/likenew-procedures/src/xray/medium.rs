@@ -87,7 +87,7 @@ impl Probe for MediumProbe {
 
 /// What is not quite steady is not quite certain.
 fn confidence(scene: &Scene<'_>, quiet: f64) -> f64 {
-    if scene.known.noise().is_some_and(|noise| noise.is_busy()) { quiet.min(0.85) } else { quiet }
+    if scene.is_busy() { quiet.min(0.85) } else { quiet }
 }
 
 fn disk(arm: &str, pieces: Option<&Pieces>) -> Property {

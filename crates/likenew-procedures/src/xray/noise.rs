@@ -17,6 +17,7 @@ use likenew_stats::interval::share_interval;
 use likenew_stats::summary::{median, quantile, standard_deviation};
 
 use super::finding::Finding;
+use super::others::Others;
 use super::probe::Probe;
 use super::scene::{Scene, latencies, own_name, random_reads};
 
@@ -66,6 +67,8 @@ pub(super) struct Noise {
     pub(super) upper: f64,
     /// The median latency of reading one place, in nanoseconds.
     pub(super) usual_ns: f64,
+    /// What others asked of the drive meanwhile.
+    pub(super) others: Others,
 }
 
 impl Noise {
@@ -75,22 +78,34 @@ impl Noise {
             || self.outliers > OUTLIERS_MAX
             || self.rare > RARE_MAX
             || self.waited > WAITED_MAX
+            || self.others.disturb()
     }
 
-    fn verdict(&self) -> Verdict {
+    fn told(&self) -> String {
         let Self { spread, outliers, waited, .. } = self;
-        Verdict::new(
-            "Something disturbs what is measured: the drive is in use, or does not answer steadily.",
-            Standing::Holds,
-        )
-        .because(format!(
+        format!(
             "equal rounds of reads differ by {:.1} %; at least {:.2} % of the reads took more than {OUTLIER} times as long as usual, and {:.1} % of those of one place half as long again",
             spread * 100.0,
             outliers * 100.0,
             waited * 100.0
-        ))
-        .caveat("intervals are wider than they had to be, and what does not stand out is undecided: measure again when nobody else uses the drive")
+        )
     }
+}
+
+/// What disturbs an X-ray, if anything does: how the drive answered, and `others` that a later probe met.
+pub(super) fn disturbance(noise: Option<&Noise>, others: Option<Others>) -> Option<Verdict> {
+    let unsteady = noise.filter(|noise| noise.is_busy());
+    let others = noise.map(|noise| noise.others).filter(Others::disturb).or(others);
+    (unsteady.is_some() || others.is_some()).then(|| {
+        let verdict = Verdict::new(
+            "Something disturbs what is measured: the drive is in use, or does not answer steadily.",
+            Standing::Holds,
+        );
+        let reasons = unsteady.map(Noise::told).into_iter().chain(others.map(|others| others.told()));
+        reasons.fold(verdict, Verdict::because).caveat(
+            "intervals are wider than they had to be, and what does not stand out is undecided: measure again when nobody else uses the drive",
+        )
+    })
 }
 
 /// Reads one place again and again, and a stretch in order.
@@ -117,9 +132,7 @@ impl Probe for NoiseProbe {
     }
 
     fn find(&self, scene: &Scene<'_>) -> Finding {
-        let Some(noise) = noise(&scene.own) else { return Finding::default() };
-        let verdicts = noise.is_busy().then(|| noise.verdict()).into_iter().collect();
-        Finding { verdicts, noise: Some(noise), ..Finding::default() }
+        Finding { noise: noise(&scene.own), ..Finding::default() }
     }
 }
 
@@ -142,6 +155,7 @@ fn noise(rounds: &[&Segment]) -> Option<Noise> {
         own: same.own,
         upper: same.upper,
         usual_ns: same.usual_ns,
+        others: Others::during(rounds.iter().copied()),
     })
 }
 

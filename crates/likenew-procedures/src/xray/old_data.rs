@@ -155,7 +155,7 @@ fn property(scene: &Scene<'_>, before: &Segment, after: &Segment) -> Option<Prop
         Nanos(old_ns as u64),
         Nanos(fresh_ns as u64)
     );
-    let unsure = noise.is_busy() && (interval.1 / interval.0 > 1.25 || ratio < 1.0 + 4.0 * LONGER);
+    let unsure = scene.is_busy() && (interval.1 / interval.0 > 1.25 || ratio < 1.0 + 4.0 * LONGER);
     Some(if ratio < 1.0 - SAME {
         Property::undecided(key, format!("{told}: there was nothing old to read"))
     } else if unsure {

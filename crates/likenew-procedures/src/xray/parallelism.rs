@@ -113,7 +113,7 @@ impl Probe for Parallelism {
         let by_share = by_share.map(|conflicts| conflicts.by_share());
         let by_share = by_share.filter(|pattern| matches!(pattern, Pattern::Clear { .. }));
         let pattern = by_share.unwrap_or_else(|| best.pattern());
-        let busy = scene.known.noise().is_some_and(|noise| noise.is_busy());
+        let busy = scene.is_busy();
         let [dies, stripe] = properties(&pattern, busy, &at_once(scene, alone_ns));
         let picture = ("conflicts_by_place", picture(best));
         Finding { properties: vec![dies, stripe], pictures: vec![picture], ..Finding::default() }

@@ -4,8 +4,6 @@ use likenew_core::units::{Nanos, amount, rate, three_digits};
 use likenew_core::verdict::{Standing, Verdict};
 use serde::Serialize;
 
-use super::noise::Noise;
-
 /// Nothing is believed more than this where something else uses the drive.
 const CONFIDENCE_IN_NOISE: f64 = 0.85;
 
@@ -243,8 +241,8 @@ impl Property {
     /// The same where something else uses the drive: believed less, and a number within twice the interval, or undecided where that
     /// leaves nearly everything possible.
     #[must_use]
-    pub(super) fn tempered(mut self, noise: Option<&Noise>) -> Self {
-        if !noise.is_some_and(Noise::is_busy) || self.state == State::Undecided {
+    pub(super) fn tempered(mut self) -> Self {
+        if self.state == State::Undecided {
             return self;
         }
         self.confidence = self.confidence.min(CONFIDENCE_IN_NOISE);
@@ -332,23 +330,12 @@ mod tests {
     #[test]
     fn what_is_measured_beside_others_is_believed_less() {
         let page = || Property::number(Key::MapPageBytes, 4096.0, (4000.0, 4200.0), 0.97, "it shows");
-        let busy = Noise {
-            spread: 0.5,
-            outliers: 0.2,
-            rare: 0.2,
-            waited: 0.5,
-            own: 0.01,
-            upper: 0.01,
-            usual_ns: 1e5,
-        };
-        let tempered = page().tempered(Some(&busy));
+        let tempered = page().tempered();
         assert_eq!(tempered.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
         assert_eq!((tempered.confidence, tempered.caveats.len()), (CONFIDENCE_IN_NOISE, 1));
         let vague = Property::number(Key::SlcSpeedAfterBytesPerS, 3e7, (2e7, 5e7), 0.95, "so it went on");
-        assert_eq!(vague.tempered(Some(&busy)).state, State::Undecided);
-        assert_eq!(page().tempered(Some(&Noise::default())), page());
-        assert_eq!(page().tempered(None), page());
+        assert_eq!(vague.tempered().state, State::Undecided);
         let undecided = Property::undecided(Key::Trim, "it does not show");
-        assert_eq!(undecided.clone().tempered(Some(&busy)), undecided);
+        assert_eq!(undecided.clone().tempered(), undecided);
     }
 }

@@ -14,6 +14,9 @@ use likenew_core::workload::Stream;
 
 use super::finding::{Finding, Pictures};
 use super::known::Known;
+use super::noise::Noise;
+use super::others::Others;
+use super::property::Property;
 
 /// What a probe sees.
 pub(super) struct Scene<'a> {
@@ -43,10 +46,19 @@ impl<'a> Scene<'a> {
         if let Some(noise) = noise {
             self.known.hear(noise);
         }
-        let noise = self.known.noise().copied();
-        let properties = properties.into_iter().map(|property| property.tempered(noise.as_ref()));
-        self.known.learn(properties.collect());
+        let others = Others::during(self.own.iter().copied());
+        if others.disturb() {
+            self.known.meet(others);
+        }
+        let is_busy = self.is_busy();
+        let tempered = |property: Property| if is_busy { property.tempered() } else { property };
+        self.known.learn(properties.into_iter().map(tempered).collect());
         (verdicts, pictures)
+    }
+
+    /// Whether something else than the drive decides how long the I/Os of this probe take.
+    pub(super) fn is_busy(&self) -> bool {
+        self.known.noise().is_some_and(Noise::is_busy) || Others::during(self.own.iter().copied()).disturb()
     }
 
     /// The smallest unit of address, in bytes.

@@ -170,7 +170,7 @@ impl<'a> Bursts<'a> {
             );
             return Property::undecided(key, because);
         }
-        let busy = scene.known.noise().is_some_and(|noise| noise.is_busy());
+        let busy = scene.is_busy();
         match self.knee() {
             Some(level) if busy && level > 0.5 * highest => Property::undecided(
                 key,

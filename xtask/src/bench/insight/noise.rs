@@ -12,6 +12,8 @@ use super::score::Score;
 pub(super) enum Noise {
     /// Another program uses it.
     Busy,
+    /// The same, on another machine: no kernel's counters tell of it.
+    Unseen,
     /// Single I/Os take long.
     Outliers,
     /// It is slow for a part of the time.
@@ -19,11 +21,12 @@ pub(super) enum Noise {
 }
 
 impl Noise {
-    pub(super) const ALL: [Self; 3] = [Self::Busy, Self::Outliers, Self::Throttled];
+    pub(super) const ALL: [Self; 4] = [Self::Busy, Self::Unseen, Self::Outliers, Self::Throttled];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Busy => "busy",
+            Self::Unseen => "unseen",
             Self::Outliers => "outliers",
             Self::Throttled => "throttled",
         }
@@ -32,6 +35,7 @@ impl Noise {
     /// As a setting of a target: enough to show, and not so much that the drive does nothing else.
     pub(super) fn setting(self, family: Family) -> String {
         match (self, family) {
+            (Self::Unseen, _) => format!("{}&facts=off", Self::Busy.setting(family)),
             (Self::Busy, Family::Disk | Family::ShingledDisk) => "busy=15".into(),
             (Self::Busy, Family::Volume) => "busy=40".into(),
             (Self::Busy, Family::BlockMap | Family::Bast | Family::Fast) => "busy=5".into(),
@@ -81,7 +85,7 @@ pub(super) fn report(rounds: &[(&str, Vec<Case>)]) -> String {
 }
 
 /// Whether the X-ray says that something disturbs it.
-fn names_noise(case: &Case) -> bool {
+pub(super) fn names_noise(case: &Case) -> bool {
     case.findings.as_ref().is_ok_and(|findings| {
         findings.verdicts.iter().any(|verdict| verdict.claim.starts_with("Something disturbs"))
     })

@@ -91,7 +91,7 @@ impl Nature {
     pub(super) fn unhurried(self, scene: &Scene<'_>, reads: Option<&Segment>) -> Self {
         let (Self::Steady { .. }, Some(usual_ns)) = (&self, paced_ns(scene)) else { return self };
         // Somebody else may have been in the way of the one or the other.
-        if scene.known.noise().is_some_and(|noise| noise.is_busy()) {
+        if scene.is_busy() {
             return self;
         }
         let latencies = reads.map(latencies).unwrap_or_default();

@@ -138,10 +138,9 @@ impl Order {
             "overwritten in order, it pauses every {}: the times repeat themselves over that distance (autocorrelation {strength:.2})",
             amount(bytes(length) as u64),
         );
-        let is_busy = scene.known.noise().is_some_and(super::super::noise::Noise::is_busy);
         // What many widths say needs no strength where nothing disturbs it.
         let weakest = match self.recurrence {
-            _ if is_busy => STRONG,
+            _ if scene.is_busy() => STRONG,
             Some(_) => 0.0,
             None => WEAK,
         };
