@@ -45,7 +45,6 @@ const PIECES: u64 = 32;
 const WINDOWS: u64 = 32;
 const BLOCK: u32 = 64 << 10;
 const DEPTH: u32 = 8;
-const TRIM_BLOCK: u32 = 16 << 20;
 const LOOKS: u32 = 256;
 const LOOKS_PER_S: f64 = 100.0;
 /// Reads that meet no flash take less than this share of the time of those that do.
@@ -125,9 +124,6 @@ impl Probe for FillProbe {
                 "the drive was not empty and could not be emptied, so collection may be what slows it down",
             ),
             (None, Some(true)) => absent(&before),
-            (Some(_), Some(true)) if matches!(scene.known.word(Key::Mapping), Some("hybrid" | "block")) => {
-                undecided("a map of blocks slows down when it runs out of them, too")
-            }
             (Some(cache), Some(true)) => {
                 let recovery = Recovery::of(cache, &scene.own);
                 let idle = Idle::of(&scene.own).property(scene);
@@ -165,17 +161,8 @@ fn obstacle(scene: &Scene<'_>) -> Option<String> {
 
 /// The next step of emptying it, and a look at what reads of it take then.
 fn empty(scene: &Scene<'_>) -> Option<Workload> {
-    let ignored = scene.known.word(Key::Trim) == Some("ignored");
-    if scene.evidence.geometry.trims && !ignored && scene.ran(TRIM).is_none() {
-        let place = Place::Forward(Region::bytes(0..scene.span));
-        let stream = Stream::closed(
-            Mix::Only(Op::Trim),
-            TRIM_BLOCK.min(scene.span as u32),
-            place,
-            1,
-            DataClass::Random,
-        );
-        return Some(Workload::new(TRIM, Until::bytes(scene.span), vec![stream]));
+    if scene.forgets() && scene.ran(TRIM).is_none() {
+        return Some(scene.trim(TRIM));
     }
     if scene.ran(REST).is_none() {
         return Some(Workload { name: REST.into(), ..Workload::rest(FORGETTING) });

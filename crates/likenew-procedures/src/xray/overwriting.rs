@@ -40,7 +40,6 @@ const WINDOWS: u64 = 16;
 /// The firmware folds what is left in a cache by then.
 const SETTLING: Nanos = Nanos::from_secs(120);
 const FORGETTING: Nanos = Nanos::from_secs(60);
-const TRIM_BLOCK: u32 = 16 << 20;
 /// What is overwritten again and again is this share of what the part of the map that is at hand covers, at most.
 const MAPPED: f64 = 0.6;
 
@@ -58,7 +57,7 @@ impl Probe for Overwriting {
         }
         type Ask = fn(&Scene<'_>) -> Option<Workload>;
         // A drive that can not be emptied shows whole blocks being erased only as long as nothing is scattered over them.
-        let steps: &[Ask] = match forgets(scene) {
+        let steps: &[Ask] = match scene.forgets() {
             true => &[settle, scatter, rests, in_place, emptied, in_order],
             false => &[settle, in_place, settle_again, scatter, rests],
         };
@@ -99,11 +98,6 @@ fn obstacle(scene: &Scene<'_>) -> Option<&'static str> {
         return Some("only flash has one");
     }
     (!fill::filled_whole(scene)).then_some("that takes a drive that was filled")
-}
-
-/// Whether what is trimmed is forgotten.
-fn forgets(scene: &Scene<'_>) -> bool {
-    scene.evidence.geometry.trims && scene.known.word(Key::Trim) != Some("ignored")
 }
 
 fn ran_in_all(scene: &Scene<'_>, name: &str) -> u64 {
@@ -159,7 +153,7 @@ fn rests(scene: &Scene<'_>) -> Option<Workload> {
 /// Overwrites the same addresses in order again and again: few enough that the map of all of them is at hand, and all blocks that they lay in
 /// are free of anything else when their turn comes. What went into a cache stays there, beyond reach, so that the cache is not used again.
 fn in_place(scene: &Scene<'_>) -> Option<Workload> {
-    let most = if forgets(scene) { scene.span / 10 } else { scene.span / 2 };
+    let most = if scene.forgets() { scene.span / 10 } else { scene.span / 2 };
     if scene.ran(TRIM).is_some() || ran_in_all(scene, IN_PLACE) >= most {
         return None;
     }
@@ -175,15 +169,12 @@ fn in_place(scene: &Scene<'_>) -> Option<Workload> {
 
 /// Empties it again where overwriting in place has not shown enough.
 fn emptied(scene: &Scene<'_>) -> Option<Workload> {
-    if !forgets(scene) || Order::of(scene).is_settled() {
+    if !scene.forgets() || Order::of(scene).is_settled() {
         return None;
     }
     let forgotten = "rest of trim";
     if scene.ran(TRIM).is_none() {
-        let place = Place::Forward(Region::bytes(0..scene.span));
-        let block = TRIM_BLOCK.min(scene.span as u32);
-        let stream = Stream::closed(Mix::Only(Op::Trim), block, place, 1, DataClass::Random);
-        return Some(Workload::new(TRIM, Until::bytes(scene.span), vec![stream]));
+        return Some(scene.trim(TRIM));
     }
     let at_once = scene.known.word(Key::Trim) == Some("immediate");
     (!at_once && scene.ran(forgotten).is_none())
@@ -209,7 +200,7 @@ fn order_length(scene: &Scene<'_>) -> u64 {
 /// A chunk of what is overwritten in order, unless that has been seen or is too much.
 fn ordered(scene: &Scene<'_>, name: &str, place: Place, length: u64) -> Option<Workload> {
     // A drive that can not be emptied has nothing to erase before its spare is used up.
-    if forgets(scene) && Order::of(scene).is_settled() || !scene.may_write(length) {
+    if scene.forgets() && Order::of(scene).is_settled() || !scene.may_write(length) {
         return None;
     }
     let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);

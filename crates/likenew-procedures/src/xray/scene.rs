@@ -9,14 +9,18 @@ use likenew_core::place::Place;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
+use likenew_core::until::Until;
 use likenew_core::verdict::Verdict;
-use likenew_core::workload::Stream;
+use likenew_core::workload::{Stream, Workload};
 
 use super::finding::{Finding, Pictures};
 use super::known::Known;
 use super::noise::Noise;
 use super::others::Others;
-use super::property::Property;
+use super::property::{Key, Property};
+
+/// No span is shorter.
+const TRIM_BLOCK: u32 = 16 << 20;
 
 /// What a probe sees.
 pub(super) struct Scene<'a> {
@@ -76,6 +80,18 @@ impl<'a> Scene<'a> {
         let kind = self.evidence.identity.kind;
         let capacity = self.evidence.geometry.capacity;
         matches!(kind, Kind::Device | Kind::Simulated) && capacity - self.span < capacity / 100
+    }
+
+    /// Whether what is trimmed is forgotten, as far as that is known.
+    pub(super) fn forgets(&self) -> bool {
+        self.evidence.geometry.trims && self.known.word(Key::Trim) != Some("ignored")
+    }
+
+    /// Trims all that is looked at.
+    pub(super) fn trim(&self, name: &str) -> Workload {
+        let place = Place::Forward(Region::bytes(0..self.span));
+        let stream = Stream::closed(Mix::Only(Op::Trim), TRIM_BLOCK, place, 1, DataClass::Random);
+        Workload::new(name, Until::bytes(self.span), vec![stream])
     }
 
     /// What this probe has run under this name, without the probe's.

@@ -90,7 +90,7 @@ impl Order {
     /// if it has one, as data in it is still valid.
     pub(super) fn native(scene: &Scene<'_>) -> Option<f64> {
         let is_known = fill::cache_of(scene).is_some() || fill::drop_of(scene).is_none();
-        if is_known || super::forgets(scene) {
+        if is_known || scene.forgets() {
             return None;
         }
         chunks(scene, IN_PLACE).last().map(cost)
