@@ -54,7 +54,7 @@ const WIDTHS_MIN: usize = 4;
 const WIDTHS_LEAST: usize = 3;
 const FITS: f64 = 6.0;
 /// A length is not known better than to this share.
-const KNOWN: f64 = 0.0004;
+const KNOWN: f64 = 0.0002;
 /// Places in a period that are told apart, at most.
 const PHASES: Range<usize> = 8..64;
 

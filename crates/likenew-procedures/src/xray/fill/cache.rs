@@ -22,7 +22,7 @@ const ABOUT: f64 = 1.15;
 /// Drops that follow one another within this share of what was written before them are one.
 const TOGETHER: f64 = 0.1;
 /// Of a cache, what its open blocks held before is this share at most in nine of ten.
-const OPEN: f64 = 0.05;
+const OPEN: f64 = 0.03;
 /// A used drive erases each block before it is written, which takes this share of writing at most as a rule.
 const ERASING: f64 = 0.02;
 /// Change points are looked for in so many pieces of the course.
@@ -32,7 +32,7 @@ const RESTS_MAX: usize = 5;
 /// Of the cache that is written after a rest.
 const BURST_SHARE: f64 = 0.75;
 /// Dies that still fold when the burst comes make the rest seem longer or shorter by this share.
-const FOLDING: f64 = 0.13;
+const FOLDING: f64 = 0.12;
 /// Less of the cache than this is none.
 const NOTHING: f64 = 0.04;
 
@@ -115,7 +115,7 @@ impl Cache {
         let noise = scene.known.noise().map_or(0.0, |noise| noise.spread);
         self.error
             + self.bytes
-                * (0.005 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
+                * (0.003 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
     }
 
     /// Its size. The blocks of it that were open when the fill began hold less by a part of what was written `earlier`.

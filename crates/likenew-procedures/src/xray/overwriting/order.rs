@@ -37,8 +37,8 @@ const BUFFER_USUAL: f64 = 1048576.0;
 const ERASURE: Range<f64> = 2.5e5..1.2e7;
 /// A period is shorter than this share of what is written at once.
 const PASS: f64 = 0.75;
-/// A length that is found is exact, or another one: with this share at least, 93 % of the intervals of 600 drawn drives hold the truth.
-const KNOWN: f64 = 0.0005;
+/// A length that is found is exact, or another one: with this share at least, 92 % of the intervals of 600 drawn drives hold the truth.
+const KNOWN: f64 = 0.0003;
 /// Lengths that differ by less are the same.
 const SAME: f64 = 0.03;
 /// A weaker rhythm is not claimed, and a stronger one is certain.

@@ -29,6 +29,8 @@ const KEPT_SHARE: f64 = 0.11;
 const NARROW: f64 = 0.14;
 const FOLLOWING: usize = 24;
 const FOLLOWING_MOST: usize = 112;
+/// Nine of ten lie within this share of both errors together.
+const NINE_OF_TEN: f64 = 0.87;
 /// What is known worse than to this share of itself is told with less confidence, or not at all.
 const SURE: f64 = 0.15;
 const VAGUE: f64 = 0.4;
@@ -134,7 +136,7 @@ impl Spare {
         }
         let is_sure = self.is_level && below + above < 2.0 * SURE * spare && unit.number_found().is_some();
         let percent = |bytes: f64| 100.0 * bytes / self.span;
-        let interval = (percent(spare - below), percent(spare + above));
+        let interval = (percent(spare - NINE_OF_TEN * below), percent(spare + NINE_OF_TEN * above));
         Property::number(key, percent(spare), interval, if is_sure { 0.95 } else { 0.8 }, told)
             .caveat("erase blocks that are open or kept erased are assumed to be three or four of each die")
     }

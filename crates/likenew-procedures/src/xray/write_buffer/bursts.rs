@@ -50,6 +50,8 @@ const RUN: f64 = 64.0;
 const NEARER_MOST: f64 = 0.7;
 /// What short bursts say of the buffer may lie so far apart.
 const SPREAD_MAX: f64 = 0.25;
+/// The answer lies within this share of an I/O of the truth in nine of ten, or within 2 % of it.
+const MARGIN: f64 = 0.9;
 
 /// What has been taken when, of a burst into an empty buffer.
 struct Burst {
@@ -299,7 +301,7 @@ fn judged(long: &Burst, estimates: &[[f64; 2]]) -> Property {
     if high - low > SPREAD_MAX * value {
         return Property::undecided(key, format!("{told}, but flushes leave too much open"));
     }
-    let margin = long.block.max(0.02 * value);
+    let margin = (MARGIN * long.block).max(0.02 * value);
     let interval = (low - margin, high + margin);
     let told = format!("{told}, and by flushes so much of it waited for the flash");
     Property::number(key, value, interval, 0.93, told)
