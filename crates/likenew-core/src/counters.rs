@@ -5,6 +5,18 @@ use serde::{Deserialize, Serialize};
 use crate::io::Op;
 use crate::units::Nanos;
 
+/// Reads and writes of the one disk that everything lies on, whoever asked for them and wherever they went: those of its other partitions and
+/// volumes, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfDisk {
+    /// Reads that ended.
+    pub reads: u64,
+    /// Bytes that were read.
+    pub bytes_read: u64,
+    /// Writes that ended.
+    pub writes: u64,
+}
+
 /// I/O that reached the devices below a drive, since they were attached: what Linux has in `/sys/block/*/stat`
 /// (Documentation/block/stat.rst), in bytes and nanoseconds. What came from memory above them is not in it, and what other
 /// programs did is.
@@ -30,6 +42,9 @@ pub struct Counters {
     /// is the machine's and no device's, and stands here as it is read at the same moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Nanos>,
+    /// What the whole disk was asked for; unknown where there is none, or several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<OfDisk>,
     /// Devices that these are the sum of. A file system of several may write everything to each of them.
     pub devices: u32,
 }
@@ -51,6 +66,11 @@ impl Counters {
             flushes: known(self.flushes, earlier.flushes),
             busy: Nanos(since(self.busy.0, earlier.busy.0)),
             kernel: known(self.kernel.map(|of| of.0), earlier.kernel.map(|of| of.0)).map(Nanos),
+            disk: self.disk.zip(earlier.disk).map(|(now, then)| OfDisk {
+                reads: since(now.reads, then.reads),
+                bytes_read: since(now.bytes_read, then.bytes_read),
+                writes: since(now.writes, then.writes),
+            }),
             devices: self.devices,
         }
     }
@@ -70,6 +90,7 @@ impl Counters {
             flushes: known(self.flushes, other.flushes),
             busy: self.busy.max(other.busy),
             kernel: self.kernel.max(other.kernel),
+            disk: None,
             devices: self.devices + other.devices,
         }
     }
@@ -81,6 +102,12 @@ impl Counters {
             Op::Write => Some(self.bytes_written),
             Op::Trim | Op::Flush => None,
         }
+    }
+
+    /// What was asked of the disk, or of the devices where no one disk is known.
+    pub fn of_disk(&self) -> OfDisk {
+        let Self { reads, bytes_read, writes, .. } = *self;
+        self.disk.unwrap_or(OfDisk { reads, bytes_read, writes })
     }
 
     /// Counts one I/O that has moved so many bytes.
@@ -113,6 +140,7 @@ mod tests {
             flushes: discards,
             busy: Nanos(count),
             kernel: discards.map(Nanos),
+            disk: discards.map(|_| OfDisk { reads: 3 * count, bytes_read: 1536 * count, writes: 4 * count }),
             devices: 1,
         }
     }
@@ -124,6 +152,9 @@ mod tests {
         assert_eq!((between.discards, between.busy, between.devices), (Some(5), Nanos(6), 1));
         assert_eq!(between.kernel, Some(Nanos(5)));
         assert_eq!(counted(10, None).since(&counted(4, None)).discards, None);
+        assert_eq!(between.of_disk(), OfDisk { reads: 18, bytes_read: 18 * 512, writes: 24 });
+        let alone = counted(10, None).since(&counted(4, None));
+        assert_eq!(alone.of_disk(), OfDisk { reads: 6, bytes_read: 6 * 512, writes: 12 });
         // Attached again in between.
         assert_eq!(counted(3, Some(1)).since(&counted(9, Some(5))).reads, 3);
     }
@@ -132,7 +163,7 @@ mod tests {
     fn two_devices_are_counted_together() {
         let both = counted(10, Some(1)).plus(&counted(4, None));
         assert_eq!((both.reads, both.devices, both.discards, both.busy), (14, 2, None, Nanos(10)));
-        assert_eq!(both.kernel, Some(Nanos(1)));
+        assert_eq!((both.kernel, both.disk), (Some(Nanos(1)), None));
         assert_eq!(both.bytes(Op::Read), Some(14 * 512));
         assert_eq!(both.bytes(Op::Trim), None);
     }

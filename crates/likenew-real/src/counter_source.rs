@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use likenew_core::counters::Counters;
+use likenew_core::counters::{Counters, OfDisk};
 use likenew_core::stat::Stat;
 use likenew_core::units::Nanos;
 
@@ -19,12 +19,22 @@ const BTRFS: &str = "/sys/fs/btrfs";
 pub(crate) struct CounterSource {
     /// Folders of devices in /sys. A partition has counts of its own.
     devices: Vec<PathBuf>,
+    /// The folder of the disk that all of them lie on, if it is one.
+    disk: Option<PathBuf>,
 }
 
 impl CounterSource {
     /// Of one device.
     pub(crate) fn of_device(device: &BlockDevice) -> Self {
-        Self { devices: vec![device.folder().to_owned()] }
+        Self::of(vec![device.folder().to_owned()])
+    }
+
+    fn of(devices: Vec<PathBuf>) -> Self {
+        let disk = match &devices[..] {
+            [device] => disk_below(BlockDevice::at(device.clone())),
+            _ => None,
+        };
+        Self { devices, disk }
     }
 
     /// Of what a mount lies on. Memory, networks, layers and pools of other file systems have no device of their own.
@@ -52,7 +62,7 @@ impl CounterSource {
         let mut devices = lists.find(|devices| devices.iter().any(|device| device == one.folder()));
         // The order of a folder's entries means nothing, and reports should not differ by it.
         devices.iter_mut().for_each(|devices| devices.sort());
-        Self { devices: devices.unwrap_or_else(|| vec![one.folder().to_owned()]) }
+        Self::of(devices.unwrap_or_else(|| vec![one.folder().to_owned()]))
     }
 
     /// The devices.
@@ -70,7 +80,18 @@ impl CounterSource {
     pub(crate) fn read(&self) -> Option<Counters> {
         let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
         let all = counters?.into_iter().reduce(|sum, one| sum.plus(&one))?;
-        Some(Counters { kernel: processors::kernel_time(), ..all })
+        let of_disk = |Counters { reads, bytes_read, writes, .. }| OfDisk { reads, bytes_read, writes };
+        let disk = self.disk.as_deref().and_then(read_one).map(of_disk);
+        Some(Counters { kernel: processors::kernel_time(), disk, ..all })
+    }
+}
+
+/// The disk of a partition, and what a mapping lies on; none below several.
+fn disk_below(device: BlockDevice) -> Option<PathBuf> {
+    match &device.below()[..] {
+        [] => Some(device.folder().to_owned()),
+        [below] => disk_below(BlockDevice::at(below.folder().to_owned())),
+        _ => None,
     }
 }
 
@@ -99,6 +120,7 @@ fn parse(text: &str) -> Option<Counters> {
         bytes_discarded: discard.map(|discard| discard.bytes()),
         flushes: flush.map(|flush| flush.ios),
         kernel: None,
+        disk: None,
         devices: 1,
     })
 }
@@ -126,7 +148,7 @@ mod tests {
         for (count, discards, flushes) in
             [(11, None, None), (15, Some((77, 4096 * 512)), None), (17, Some((77, 4096 * 512)), Some(312))]
         {
-            let source = CounterSource { devices: vec![device(root.path(), "sda", count)] };
+            let source = CounterSource::of(vec![device(root.path(), "sda", count)]);
             let counters = source.read().unwrap();
             assert_eq!((counters.reads, counters.bytes_read), (18_243, 1_622_528 * 512));
             assert_eq!((counters.writes, counters.bytes_written), (51_020, 8_161_024 * 512));
@@ -144,7 +166,7 @@ mod tests {
     fn several_devices_are_counted_together_and_a_silent_one_silences_all() {
         let root = tempfile::tempdir().unwrap();
         let devices = vec![device(root.path(), "sda", 17), device(root.path(), "sdb", 15)];
-        let source = CounterSource { devices };
+        let source = CounterSource::of(devices);
         assert_eq!(source.names(), ["sda", "sdb"]);
         let both = source.read().unwrap();
         assert_eq!((both.devices, both.reads, both.flushes), (2, 2 * 18_243, None));
@@ -162,7 +184,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mapping = device(root.path(), "dm-0", 17);
         fs::write(mapping.join("queue/iostats"), "0\n").unwrap();
-        let source = CounterSource { devices: vec![mapping.clone()] };
+        let source = CounterSource::of(vec![mapping.clone()]);
         assert_eq!(source.read(), None, "a disk that does not count");
         fs::create_dir(mapping.join("dm")).unwrap();
         assert_eq!(source.read().unwrap().reads, 18_243);
@@ -175,10 +197,31 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         device(root.path(), "sda", 17);
         let partition = device(root.path(), "sda/sda1", 17);
-        let source = CounterSource { devices: vec![partition] };
+        let source = CounterSource::of(vec![partition]);
         assert!(source.read().is_some());
         fs::write(root.path().join("sda/queue/iostats"), "0\n").unwrap();
         assert_eq!(source.read(), None);
+    }
+
+    #[test]
+    fn a_partition_and_a_mapping_tell_what_their_disk_does() {
+        let root = tempfile::tempdir().unwrap();
+        let disk = device(root.path(), "sda", 17);
+        let partition = device(root.path(), "sda/sda1", 17);
+        fs::write(partition.join("partition"), "1\n").unwrap();
+        fs::write(partition.join("stat"), "7 0 56 0 9 0 72 0 0 0 0 0 0 0 0 0 0\n").unwrap();
+        let mapping = device(root.path(), "dm-0", 17);
+        fs::create_dir(mapping.join("slaves")).unwrap();
+        std::os::unix::fs::symlink(&partition, mapping.join("slaves/sda1")).unwrap();
+        let of_sda = OfDisk { reads: 18_243, bytes_read: 1_622_528 * 512, writes: 51_020 };
+        for folder in [disk, partition.clone(), mapping.clone()] {
+            let counted = CounterSource::of(vec![folder.clone()]).read().unwrap();
+            assert_eq!(counted.disk, Some(of_sda), "{}", folder.display());
+        }
+        assert_eq!(CounterSource::of(vec![partition]).read().unwrap().reads, 7);
+        let other = device(root.path(), "sdb", 17);
+        std::os::unix::fs::symlink(other, mapping.join("slaves/sdb")).unwrap();
+        assert_eq!(CounterSource::of(vec![mapping]).read().unwrap().disk, None, "two disks");
     }
 
     #[test]

@@ -247,7 +247,8 @@ impl<'a> Measured<'a> {
     /// I/Os that others asked for while nothing was measured, times what one takes.
     fn others(&self) -> Option<Sign> {
         let rests = [QUIET, COOL].into_iter().filter_map(|name| self.ran(name));
-        let counted = rests.filter_map(|segment| Some((segment.counted.as_ref()?, segment.elapsed())));
+        let counted =
+            rests.filter_map(|segment| Some((segment.counted.as_ref()?.of_disk(), segment.elapsed())));
         let (ios, span) =
             counted.fold((0, Nanos::ZERO), |sum, (of, span)| (sum.0 + of.reads + of.writes, sum.1 + span));
         let share = ios as f64 / span.0 as f64 * self.access()?;

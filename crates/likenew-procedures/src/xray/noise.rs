@@ -74,38 +74,48 @@ pub(super) struct Noise {
 impl Noise {
     /// Whether something else than the drive decides how long an I/O takes.
     pub(super) fn is_busy(&self) -> bool {
-        self.spread > SPREAD_MAX
-            || self.outliers > OUTLIERS_MAX
-            || self.rare > RARE_MAX
-            || self.waited > WAITED_MAX
-            || self.others.disturb()
+        !self.reasons().is_empty()
     }
 
-    fn told(&self) -> String {
-        let Self { spread, outliers, waited, .. } = self;
-        format!(
-            "equal rounds of reads differ by {:.1} %; at least {:.2} % of the reads took more than {OUTLIER} times as long as usual, and {:.1} % of those of one place half as long again",
-            spread * 100.0,
-            outliers * 100.0,
-            waited * 100.0
-        )
+    /// What says so, in sentences.
+    fn reasons(&self) -> Vec<String> {
+        let percent = |share: f64| format!("{:.2} %", share * 100.0);
+        let late = self.outliers.max(self.rare);
+        let spread = || format!("equal rounds of reads differ by {}", percent(self.spread));
+        let outliers = || {
+            format!("at least {} of the reads took more than {OUTLIER} times as long as usual", percent(late))
+        };
+        let waited = || {
+            format!(
+                "at least {} of the reads of one place took half as long again as usual",
+                percent(self.waited)
+            )
+        };
+        let reasons = [
+            (self.spread > SPREAD_MAX).then(spread),
+            (self.outliers > OUTLIERS_MAX || self.rare > RARE_MAX).then(outliers),
+            (self.waited > WAITED_MAX).then(waited),
+            self.others.disturb().then(|| self.others.told()),
+        ];
+        reasons.into_iter().flatten().collect()
     }
 }
 
 /// What disturbs an X-ray, if anything does: how the drive answered, and `others` that a later probe met.
 pub(super) fn disturbance(noise: Option<&Noise>, others: Option<Others>) -> Option<Verdict> {
-    let unsteady = noise.filter(|noise| noise.is_busy());
-    let others = noise.map(|noise| noise.others).filter(Others::disturb).or(others);
-    (unsteady.is_some() || others.is_some()).then(|| {
-        let verdict = Verdict::new(
-            "Something disturbs what is measured: the drive is in use, or does not answer steadily.",
-            Standing::Holds,
-        );
-        let reasons = unsteady.map(Noise::told).into_iter().chain(others.map(|others| others.told()));
-        reasons.fold(verdict, Verdict::because).caveat(
-            "intervals are wider than they had to be, and what does not stand out is undecided: measure again when nobody else uses the drive",
-        )
-    })
+    let mut reasons = noise.map(Noise::reasons).unwrap_or_default();
+    let is_told = noise.is_some_and(|noise| noise.others.disturb());
+    reasons.extend(others.filter(|_| !is_told).map(|others| others.told()));
+    if reasons.is_empty() {
+        return None;
+    }
+    let verdict = Verdict::new(
+        "Something disturbs what is measured: the drive is in use, or does not answer steadily.",
+        Standing::Holds,
+    );
+    Some(reasons.into_iter().fold(verdict, Verdict::because).caveat(
+        "intervals are wider than they had to be, and what does not stand out is undecided: measure again when nobody else uses the drive",
+    ))
 }
 
 /// Reads one place again and again, and a stretch in order.

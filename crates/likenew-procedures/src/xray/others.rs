@@ -1,4 +1,4 @@
-//! I/Os that others asked for while a probe was at work, as the kernel counts them: what nothing in a latency may show.
+//! I/Os that others asked for while a probe was at work, as the kernel counts them at the disk: what nothing in a latency may show.
 
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
@@ -28,10 +28,11 @@ impl Others {
         let quiet = segments.into_iter().filter(|segment| is_quiet(segment));
         quiet.fold(Self::default(), |sum, segment| {
             let Some(counted) = &segment.counted else { return sum };
+            let disk = counted.of_disk();
             // One read may be counted as several, and then brings no more bytes.
-            let more = counted.reads.saturating_sub(segment.ios(Op::Read));
-            let bytes = counted.bytes_read.saturating_sub(segment.bytes(Op::Read));
-            let ios = counted.writes + more.min(bytes / PAGE);
+            let more = disk.reads.saturating_sub(segment.ios(Op::Read));
+            let bytes = disk.bytes_read.saturating_sub(segment.bytes(Op::Read));
+            let ios = disk.writes + more.min(bytes / PAGE);
             Self { ios: sum.ios + ios, span: sum.span + segment.elapsed() }
         })
     }
