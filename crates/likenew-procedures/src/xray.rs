@@ -154,8 +154,10 @@ impl Procedure for Xray {
             findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
         }
         let properties: Vec<_> = Key::ALL.into_iter().map(|key| scene.known.property(key)).collect();
-        findings.verdicts.extend(noise::disturbance(scene.known.noise(), scene.known.others()));
-        findings.verdicts.splice(0..0, properties.iter().map(|property| property.verdict()));
+        // Whoever reads one sentence should know that first.
+        let disturbance = noise::disturbance(scene.known.noise(), scene.known.others());
+        let told = properties.iter().map(|property| property.verdict());
+        findings.verdicts.splice(0..0, disturbance.into_iter().chain(told));
         findings.verdicts.extend(refusals(&evidence.segments));
         findings
             .tables

@@ -120,6 +120,9 @@ impl Probe for FillProbe {
             _ if before.bytes() == 0.0 => return Finding::default(),
             _ if !scene.known.is("flash") => undecided("only flash has one, and what this is was not found"),
             (_, None) => undecided("the fill did not come to its end"),
+            _ if scene.has_others() => {
+                undecided("others used the drive meanwhile, and what they write takes part of a cache")
+            }
             (_, Some(false)) => undecided(
                 "the drive was not empty and could not be emptied, so collection may be what slows it down",
             ),

@@ -77,8 +77,14 @@ impl Probe for Overwriting {
         let order = Order::of(scene);
         let unit = order.property(scene);
         let spare = Spare::of(scene);
-        let mut finding =
-            Finding { properties: vec![spare.property(scene, &unit), unit], ..Finding::default() };
+        let share = match scene.has_others() {
+            true => Property::undecided(
+                Key::OverProvisioningPercent,
+                "others used the drive meanwhile, and what they write takes part of the spare",
+            ),
+            false => spare.property(scene, &unit),
+        };
+        let mut finding = Finding { properties: vec![share, unit], ..Finding::default() };
         let idle = Idle::of(&scene.own);
         finding.properties.extend(idle.property(scene));
         finding.pictures.extend(spare.picture().map(|picture| ("cost_of_overwriting", picture)));

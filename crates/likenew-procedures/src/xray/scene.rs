@@ -65,6 +65,11 @@ impl<'a> Scene<'a> {
         self.known.noise().is_some_and(Noise::is_busy) || Others::during(self.own.iter().copied()).disturb()
     }
 
+    /// Whether somebody else was met who writes as this does, and so takes part of whatever is filled.
+    pub(super) fn has_others(&self) -> bool {
+        self.known.others().is_some() || Others::during(self.own.iter().copied()).disturb()
+    }
+
     /// The smallest unit of address, in bytes.
     pub(super) fn block(&self) -> u32 {
         self.evidence.geometry.block
