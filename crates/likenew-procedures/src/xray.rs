@@ -149,15 +149,14 @@ impl Procedure for Xray {
         for probe in PROBES {
             scene.own = of(probe.name(), &evidence.segments);
             scene.is_named = self.options.only.iter().any(|name| name == probe.name());
-            let (verdicts, pictures) = scene.learn(probe.find(&scene));
-            findings.verdicts.extend(verdicts);
+            let pictures = scene.learn(probe.find(&scene));
             findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
         }
         let properties: Vec<_> = Key::ALL.into_iter().map(|key| scene.known.property(key)).collect();
         // Whoever reads one sentence should know that first.
         let disturbance = noise::disturbance(scene.known.noise(), scene.known.others());
         let told = properties.iter().map(|property| property.verdict());
-        findings.verdicts.splice(0..0, disturbance.into_iter().chain(told));
+        findings.verdicts.extend(disturbance.into_iter().chain(told));
         findings.verdicts.extend(refusals(&evidence.segments));
         findings
             .tables

@@ -1,6 +1,6 @@
 //! What a probe has found.
 
-use likenew_core::verdict::{Series, Verdict};
+use likenew_core::verdict::Series;
 
 use super::noise::Noise;
 use super::property::Property;
@@ -8,14 +8,12 @@ use super::property::Property;
 /// Pictures by name.
 pub(super) type Pictures = Vec<(&'static str, Series)>;
 
-/// What a probe has found: properties, the measured signature as pictures, and what else deserves a sentence.
+/// What a probe has found: properties, and the measured signature as pictures.
 #[derive(Default)]
 pub(super) struct Finding {
     pub(super) properties: Vec<Property>,
     /// By name.
     pub(super) pictures: Pictures,
-    /// Beside those of the properties.
-    pub(super) verdicts: Vec<Verdict>,
     /// How steady the drive answers, where this has found it out.
     pub(super) noise: Option<Noise>,
 }

@@ -253,7 +253,7 @@ impl Property {
                 false => State::Number { value, low, high },
             };
         }
-        self.caveat("something else used the drive while this was measured")
+        self.caveat("something disturbed the drive while this was measured")
     }
 
     /// Adds a sentence of doubt.

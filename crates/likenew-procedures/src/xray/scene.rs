@@ -10,7 +10,6 @@ use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::until::Until;
-use likenew_core::verdict::Verdict;
 use likenew_core::workload::{Stream, Workload};
 
 use super::finding::{Finding, Pictures};
@@ -43,8 +42,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Takes over what the probe has found, and what its workloads have written to find it. Returns what is for the reader alone.
-    pub(super) fn learn(&mut self, finding: Finding) -> (Vec<Verdict>, Pictures) {
-        let Finding { mut properties, pictures, verdicts, noise } = finding;
+    pub(super) fn learn(&mut self, finding: Finding) -> Pictures {
+        let Finding { mut properties, pictures, noise } = finding;
         let spent: u64 = self.own.iter().map(|segment| written(segment)).sum();
         properties.iter_mut().for_each(|property| property.bytes_written = spent);
         if let Some(noise) = noise {
@@ -57,7 +56,7 @@ impl<'a> Scene<'a> {
         let is_busy = self.is_busy();
         let tempered = |property: Property| if is_busy { property.tempered() } else { property };
         self.known.learn(properties.into_iter().map(tempered).collect());
-        (verdicts, pictures)
+        pictures
     }
 
     /// Whether something else than the drive decides how long the I/Os of this probe take.
