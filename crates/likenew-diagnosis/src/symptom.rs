@@ -25,7 +25,7 @@ pub enum Symptom {
     AlignmentCosts,
     /// After a burst the rate is flat, as no medium is.
     FlatAfterBurst,
-    /// Somebody else uses the drive.
+    /// It is busy while nothing is asked of it.
     OthersToo,
     /// It stops now and then.
     Stalls,
@@ -65,7 +65,7 @@ impl Symptom {
             Self::PausesCost => "reads take longer after a pause".into(),
             Self::AlignmentCosts => "small writes are slowest where they should be fastest".into(),
             Self::FlatAfterBurst => "after a burst its rate is flat, as no medium is".into(),
-            Self::OthersToo => "somebody else uses the drive".into(),
+            Self::OthersToo => "it is busy while nothing is asked of it".into(),
             Self::Stalls => "it stops now and then".into(),
             Self::Uneven => "reads in order go faster and slower from moment to moment".into(),
             Self::Errors => "it refuses I/Os".into(),
