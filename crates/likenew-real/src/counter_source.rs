@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use likenew_core::counters::{Counters, OfDisk};
+use likenew_core::counters::Counters;
 use likenew_core::stat::Stat;
 use likenew_core::units::Nanos;
 
@@ -80,8 +80,7 @@ impl CounterSource {
     pub(crate) fn read(&self) -> Option<Counters> {
         let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
         let all = counters?.into_iter().reduce(|sum, one| sum.plus(&one))?;
-        let of_disk = |Counters { reads, bytes_read, writes, .. }| OfDisk { reads, bytes_read, writes };
-        let disk = self.disk.as_deref().and_then(read_one).map(of_disk);
+        let disk = self.disk.as_deref().and_then(read_one).map(|counted| counted.of_disk());
         Some(Counters { kernel: processors::kernel_time(), disk, ..all })
     }
 }
@@ -127,6 +126,8 @@ fn parse(text: &str) -> Option<Counters> {
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::counters::OfDisk;
+
     use super::*;
 
     /// Of a disk under Linux 6.18, cut to the fields of older kernels.

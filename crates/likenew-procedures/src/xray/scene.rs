@@ -64,7 +64,7 @@ impl<'a> Scene<'a> {
         self.known.noise().is_some_and(Noise::is_busy) || Others::during(self.own.iter().copied()).disturb()
     }
 
-    /// Whether somebody else was met who writes as this does, and so takes part of whatever is filled.
+    /// Whether somebody else was met, whose writes would take part of whatever is filled.
     pub(super) fn has_others(&self) -> bool {
         self.known.others().is_some() || Others::during(self.own.iter().copied()).disturb()
     }
