@@ -12,6 +12,7 @@ use likenew_core::procedure::{Evidence, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::until::Until;
+use likenew_core::windows::Cell;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::summary::quantile;
 
@@ -132,10 +133,11 @@ fn trial(windows: &[Window], done: &Evidence) -> Option<Trial> {
         let used = tried.offset..tried.offset + tried.bytes;
         return Some(Trial::Next(Box::new(Step::Run(reads(AGAIN, &used, windows[0].bytes / PER_WINDOW)))));
     };
-    let latency_ns = again.total().latency_ns_mean();
+    let now: Vec<f64> = again.gigabytes.cells.iter().filter_map(latency_ns).collect();
+    let latency_ns = quantile(&now, 0.5)?;
     let within = |window: &&Window| (tried.offset..tried.offset + tried.bytes).contains(&window.offset);
     let before: Vec<f64> = windows.iter().filter(within).map(|window| window.latency_ns).collect();
-    let before = before.iter().sum::<f64>() / before.len().max(1) as f64;
+    let before = quantile(&before, 0.5)?;
     let has_gained = before >= GAIN_LEAST * latency_ns;
     Some(if has_gained { Trial::Fresh { latency_ns, tried } } else { Trial::InVain })
 }
@@ -205,13 +207,21 @@ fn windows(survey: &Segment, used: &Range<u64>) -> Vec<Window> {
     // Windows that became too many were joined by twos.
     let joined = survey.gigabytes.width / (PER_WINDOW * u64::from(BLOCK));
     let width = window(used) * joined.max(1);
-    let cells = survey.gigabytes.cells.iter().enumerate().filter(|(_, cell)| cell.ios > 0);
-    let windows = cells.map(|(index, cell)| {
+    let windows = survey.gigabytes.cells.iter().enumerate().filter_map(|(index, cell)| {
         let offset = used.start + index as u64 * width;
-        let latency_ns = cell.latency_ns_sum as f64 / cell.ios as f64;
-        Window { offset, bytes: width.min(used.end.saturating_sub(offset)), latency_ns }
+        let bytes = width.min(used.end.saturating_sub(offset));
+        Some(Window { offset, bytes, latency_ns: latency_ns(cell)? })
     });
     windows.filter(|window| window.bytes > 0).collect()
+}
+
+/// How long reads of a window took but for the longest one, which may have waited for somebody else; nothing where none was read.
+fn latency_ns(cell: &Cell) -> Option<f64> {
+    match cell.ios {
+        0 => None,
+        1 => Some(cell.latency_ns_sum as f64),
+        ios => Some((cell.latency_ns_sum - cell.latency_ns_max) as f64 / (ios - 1) as f64),
+    }
 }
 
 /// Windows whose reads take longer than this, neighbours joined.
@@ -264,6 +274,19 @@ mod tests {
             [Piece { offset: 1 << 25, bytes: 1 << 25 }, Piece { offset: 4 << 25, bytes: 1 << 25 }]
         );
         assert!(slowest(&windows, &[]).is_none());
+    }
+
+    #[test]
+    fn one_read_that_waited_for_somebody_else_makes_no_window_slow() {
+        let cell = |ios, latency_ns_sum, latency_ns_max| Cell {
+            ios,
+            latency_ns_sum,
+            latency_ns_max,
+            ..Cell::default()
+        };
+        assert_eq!(latency_ns(&cell(16, 15 * 100 + 90_000, 90_000)), Some(100.0));
+        assert_eq!(latency_ns(&cell(1, 700, 700)), Some(700.0));
+        assert_eq!(latency_ns(&cell(0, 0, 0)), None);
     }
 
     #[test]
