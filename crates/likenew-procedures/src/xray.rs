@@ -1,6 +1,7 @@
 //! What is inside a drive, seen from outside: its medium, its translation layer, its caches, each with an interval, the
 //! confidence in it, and the measured signature as a picture.
 
+mod cleaning;
 mod compared;
 mod compression;
 mod fill;
@@ -20,6 +21,7 @@ mod parallelism;
 mod preparation;
 mod probe;
 mod property;
+mod rests;
 mod scene;
 mod synced;
 mod token_bucket;
@@ -66,6 +68,7 @@ const PROBES: &[&dyn Probe] = &[
     &old_data::OldData,
     &mapping::MappingProbe,
     &write_buffer::WriteBufferProbe,
+    &cleaning::CleaningProbe,
     &overwriting::Overwriting,
 ];
 

@@ -136,7 +136,7 @@ mod tests {
     const DRIVES: u64 = 22;
 
     /// The share of the drives of this test that have to be right, of those that have the property.
-    const RIGHT: [(&str, f64); 11] = [
+    const RIGHT: [(&str, f64); 12] = [
         ("medium", 0.97),
         ("mapping", 0.97),
         ("map_page_bytes", 0.9),
@@ -148,6 +148,7 @@ mod tests {
         ("over_provisioning_percent", 0.75),
         ("compression", 0.99),
         ("trim", 0.9),
+        ("idle_collection_ns", 0.6),
     ];
     /// A few drives decide less exactly than hundreds.
     const FALSE_MAX: f64 = 0.02;

@@ -22,6 +22,7 @@ use pieces::Pieces;
 
 const READS: u32 = 1024;
 const TIME: Nanos = Nanos::from_secs(30);
+const NAME: &str = "medium";
 const EVERYWHERE: &str = "random reads";
 const UNHURRIED: &str = "unhurried reads";
 /// So many reads that leave at a rate of a fifth of what the drive has shown.
@@ -34,7 +35,7 @@ pub(super) struct MediumProbe;
 
 impl Probe for MediumProbe {
     fn name(&self) -> &'static str {
-        "medium"
+        NAME
     }
 
     fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
@@ -83,6 +84,11 @@ impl Probe for MediumProbe {
         finding.pictures.extend(pieces.map(|pieces| ("reads_in_order", pieces.picture())));
         finding
     }
+}
+
+/// Random reads one after the other over all that is looked at, as any probe may need them; `None` where they were not run.
+pub(super) fn reads_alone<'a>(scene: &Scene<'a>) -> Option<&'a Segment> {
+    scene.anyone_ran(&format!("{NAME}: {EVERYWHERE}"))
 }
 
 /// What is not quite steady is not quite certain.

@@ -24,6 +24,7 @@ use likenew_stats::summary::{median, quantile};
 
 use super::finding::Finding;
 use super::ground::written_in_order;
+use super::medium::reads_alone;
 use super::probe::Probe;
 use super::property::{Key, Property};
 use super::scene::{Scene, latencies, random_reads};
@@ -172,7 +173,7 @@ fn walking_everywhere(scene: &Scene<'_>) -> Workload {
 
 /// How long random reads all over the drive took.
 fn usual_ns(scene: &Scene<'_>) -> Option<f64> {
-    median(&latencies(scene.anyone_ran("medium: random reads")?))
+    median(&latencies(reads_alone(scene)?))
 }
 
 /// Whether those lie on flash of one kind and age, and on flash at all: what touches none meets nobody.
@@ -180,7 +181,7 @@ fn is_even(scene: &Scene<'_>) -> bool {
     if usual_ns(scene).is_none_or(|usual_ns| usual_ns < (1.0 - EVEN) * alone_ns(scene)) {
         return false;
     }
-    let reads = scene.anyone_ran("medium: random reads").map(latencies).unwrap_or_default();
+    let reads = reads_alone(scene).map(latencies).unwrap_or_default();
     let (low, high) = (quantile(&reads, 0.05), quantile(&reads, 0.95));
     low.zip(high).is_some_and(|(low, high)| low > 0.0 && high < (1.0 + EVEN) * low)
 }
