@@ -1,5 +1,7 @@
 //! What lies there for long is written again where it lies, as far as it is read slowly: fresh charge is read without retries.
 
+mod trial;
+
 use std::ops::Range;
 
 use likenew_core::cure::{Cure, CureEnd, Piece};
@@ -14,9 +16,9 @@ use likenew_core::segment::Segment;
 use likenew_core::until::Until;
 use likenew_core::windows::Cell;
 use likenew_core::workload::{Stream, Workload};
-use likenew_stats::summary::quantile;
 
-use super::rung::{Rung, RungCard, RungName, Scene, looked, rest, was_cured};
+use super::rung::{Rung, RungCard, RungName, Scene, ends, looked, rest, was_cured};
+use trial::{Trial, trial, without};
 
 pub(super) struct Refresh;
 
@@ -28,7 +30,6 @@ const CARD: RungCard = RungCard {
 };
 
 const SURVEY: &str = "survey";
-const AGAIN: &str = "reads of what was written again";
 /// Small reads one at a time show best what is read more than once: read ahead and side by side, it hides behind the link.
 const BLOCK: u32 = 4096;
 /// So many of them at even distances stand for a window, of which there are so many at most.
@@ -37,11 +38,6 @@ const WINDOWS: u64 = 1024;
 const WINDOW_LEAST: u64 = 4 << 20;
 /// A window is slow whose reads take so many times as long as those of fresh data, which scatter by some percent.
 const SLOW: f64 = 1.5;
-/// Where nothing fresh was read, this quantile of all windows stands for it, until some of it was written again on trial.
-const FAST: f64 = 0.1;
-/// What is written again on trial, and by how much that has to become faster.
-const TRIAL: u64 = 64 << 20;
-const GAIN_LEAST: f64 = 1.15;
 /// A file is slow that is read in order at less than this share of what fresh data does.
 const FILE_SLOW: f64 = 0.75;
 /// What is written again before anybody is asked whether to go on.
@@ -92,11 +88,12 @@ impl Rung for Refresh {
             // Nobody knows before how much of it is slow.
             _ if survey.was_rehearsed() => (vec![whole(&scene.in_use())], 0),
             Some(fresh) => (slow_pieces(&windows, SLOW * fresh), 0),
-            None => match trial(&windows, done)? {
+            None => match trial(&windows, &done.segments, ends(done))? {
                 Trial::Next(step) => return Some(*step),
                 Trial::InVain => return rest(scene, done, RungName::Refresh),
                 Trial::Fresh { latency_ns, tried } => {
-                    (without(&slow_pieces(&windows, SLOW * latency_ns), tried), 1)
+                    let slow = slow_pieces(&windows, SLOW * latency_ns);
+                    (tried.iter().fold(slow, |slow, part| without(&slow, *part)), tried.len())
                 }
             },
         };
@@ -106,59 +103,6 @@ impl Rung for Refresh {
             None => rest(scene, done, RungName::Refresh).filter(|_| was_cured(done)),
         }
     }
-}
-
-/// What a small part that was written again tells of the rest, where nothing fresh was read.
-enum Trial {
-    Next(Box<Step>),
-    /// It became no faster.
-    InVain,
-    /// How long reads of it take now, and where it lies.
-    Fresh {
-        latency_ns: f64,
-        tried: Piece,
-    },
-}
-
-/// How the trial of the slowest part goes on, or went; nothing where no part is slower than the fastest ones.
-fn trial(windows: &[Window], done: &Evidence) -> Option<Trial> {
-    let all: Vec<f64> = windows.iter().map(|window| window.latency_ns).collect();
-    let slow = slow_pieces(windows, SLOW * quantile(&all, FAST)?);
-    let tried = slowest(windows, &slow)?;
-    if looked(done) == 0 {
-        let cure = Cure::Refresh { pieces: vec![tried] };
-        return Some(Trial::Next(Box::new(Step::Look(Look::Cure(cure)))));
-    }
-    let Some(again) = done.segments.iter().find(|segment| segment.workload.name.ends_with(AGAIN)) else {
-        let used = tried.offset..tried.offset + tried.bytes;
-        return Some(Trial::Next(Box::new(Step::Run(reads(AGAIN, &used, windows[0].bytes / PER_WINDOW)))));
-    };
-    let now: Vec<f64> = again.gigabytes.cells.iter().filter_map(latency_ns).collect();
-    let latency_ns = quantile(&now, 0.5)?;
-    let within = |window: &&Window| (tried.offset..tried.offset + tried.bytes).contains(&window.offset);
-    let before: Vec<f64> = windows.iter().filter(within).map(|window| window.latency_ns).collect();
-    let before = quantile(&before, 0.5)?;
-    let has_gained = before >= GAIN_LEAST * latency_ns;
-    Some(if has_gained { Trial::Fresh { latency_ns, tried } } else { Trial::InVain })
-}
-
-/// The slowest window, and what is slow behind it, up to the length of a trial.
-fn slowest(windows: &[Window], slow: &[Piece]) -> Option<Piece> {
-    let worst = windows.iter().max_by(|one, other| one.latency_ns.total_cmp(&other.latency_ns))?;
-    let piece =
-        slow.iter().find(|piece| (piece.offset..piece.offset + piece.bytes).contains(&worst.offset))?;
-    let bytes = TRIAL.min(piece.offset + piece.bytes - worst.offset);
-    Some(Piece { offset: worst.offset, bytes })
-}
-
-/// Pieces without a part of one of them.
-fn without(pieces: &[Piece], part: Piece) -> Vec<Piece> {
-    let end = part.offset + part.bytes;
-    let sides = pieces.iter().flat_map(|piece| {
-        let of = piece.offset + piece.bytes;
-        [(piece.offset, of.min(part.offset)), (piece.offset.max(end), of)]
-    });
-    sides.filter(|(from, to)| from < to).map(|(from, to)| Piece { offset: from, bytes: to - from }).collect()
 }
 
 /// Files are looked for and measured as they are written.
@@ -196,6 +140,12 @@ struct Window {
     offset: u64,
     bytes: u64,
     latency_ns: f64,
+}
+
+impl Window {
+    fn overlaps(&self, piece: Piece) -> bool {
+        self.offset < piece.offset + piece.bytes && piece.offset < self.offset + self.bytes
+    }
 }
 
 fn whole(used: &Range<u64>) -> Piece {
@@ -258,23 +208,6 @@ fn portions(pieces: &[Piece]) -> impl Iterator<Item = Vec<Piece>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_trial_begins_at_the_slowest_window_and_is_taken_out_of_the_rest() {
-        let window = |index: u64, latency_ns| Window { offset: index << 25, bytes: 1 << 25, latency_ns };
-        let windows =
-            [window(0, 100.0), window(1, 700.0), window(2, 900.0), window(3, 800.0), window(4, 600.0)];
-        let slow = slow_pieces(&windows, 150.0);
-        assert_eq!(slow, [Piece { offset: 1 << 25, bytes: 4 << 25 }]);
-        let tried = slowest(&windows, &slow).unwrap();
-        assert_eq!(tried, Piece { offset: 2 << 25, bytes: TRIAL });
-        let left = without(&slow, tried);
-        assert_eq!(
-            left,
-            [Piece { offset: 1 << 25, bytes: 1 << 25 }, Piece { offset: 4 << 25, bytes: 1 << 25 }]
-        );
-        assert!(slowest(&windows, &[]).is_none());
-    }
 
     #[test]
     fn one_read_that_waited_for_somebody_else_makes_no_window_slow() {

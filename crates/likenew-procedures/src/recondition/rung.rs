@@ -229,10 +229,15 @@ pub(super) fn rest(scene: &Scene<'_>, done: &Evidence, rung: RungName) -> Option
     (!rested && scene.options.rest > Nanos::ZERO).then_some(Step::Run(Workload { name, ..rest }))
 }
 
-/// How many of its looks came to an end: one that somebody has stopped is taken again.
-pub(super) fn looked(done: &Evidence) -> usize {
+/// Its looks that came to an end: one that somebody has stopped is taken again.
+pub(super) fn ends(done: &Evidence) -> impl Iterator<Item = &Seen> {
     let is_stopped = |seen: &Seen| matches!(seen, Seen::Cured(cured) if cured.end == CureEnd::Stopped);
-    done.sights.iter().filter(|sight| !is_stopped(&sight.seen)).count()
+    done.sights.iter().map(|sight| &sight.seen).filter(move |seen| !is_stopped(seen))
+}
+
+/// How many of its looks came to an end.
+pub(super) fn looked(done: &Evidence) -> usize {
+    ends(done).count()
 }
 
 /// What became of a cure, if it was done.

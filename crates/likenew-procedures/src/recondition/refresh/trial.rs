@@ -1,0 +1,296 @@
+//! A small part written again on trial, where nobody knows how long reads of fresh data take.
+
+use likenew_core::cure::{Cure, Piece};
+use likenew_core::look::{Look, Seen};
+use likenew_core::procedure::Step;
+use likenew_core::segment::Segment;
+use likenew_core::workload::Workload;
+use likenew_stats::summary::quantile;
+
+use super::super::rung::RungName;
+use super::{BLOCK, PER_WINDOW, SLOW, Window, latency_ns, reads, slow_pieces};
+
+const BEFORE: &str = "reads of what is to be written again";
+const AGAIN: &str = "reads of what was written again";
+/// Where nothing fresh was read, this quantile of all windows stands for it, until some of it was written again on trial.
+const FAST: f64 = 0.1;
+/// What is written again on trial, read in so many windows before and after, and by how much that has to become faster.
+const TRIAL: u64 = 64 << 20;
+const TRIAL_WINDOWS: u64 = 16;
+const GAIN_LEAST: f64 = 1.15;
+/// Zeros are not written again: a trial says nothing of a part that holds less than this share of anything else, and goes on with another
+/// one, so many times.
+const HELD_LEAST: f64 = 0.25;
+const TRIALS: usize = 8;
+
+/// What a small part that was written again tells of the rest, where nothing fresh was read.
+pub(super) enum Trial {
+    Next(Box<Step>),
+    /// It became no faster.
+    InVain,
+    /// How long a survey's reads of it would take now, and what has been tried.
+    Fresh {
+        latency_ns: f64,
+        tried: Vec<Piece>,
+    },
+}
+
+/// How the trial goes on, or went, from the slowest part on; nothing where no part is slower than the fastest ones.
+pub(super) fn trial<'a>(
+    windows: &[Window],
+    segments: &[Segment],
+    mut ends: impl Iterator<Item = &'a Seen>,
+) -> Option<Trial> {
+    let run = |name: &str| {
+        let is_it = |segment: &&Segment| segment.workload.name == RungName::Refresh.step(name);
+        segments.iter().find(is_it)
+    };
+    let all: Vec<f64> = windows.iter().map(|window| window.latency_ns).collect();
+    let longer_than_ns = SLOW * quantile(&all, FAST)?;
+    let mut tried = Vec::new();
+    let (piece, before, held) = loop {
+        let Some(piece) = slowest(windows, longer_than_ns, &tried) else {
+            return (!tried.is_empty()).then_some(Trial::InVain);
+        };
+        let name = format!("{BEFORE} {}", tried.len() + 1);
+        let Some(before) = run(&name) else {
+            return Some(Trial::Next(Box::new(Step::Run(reads_of(&name, piece)))));
+        };
+        let Some(seen) = ends.next() else {
+            let cure = Cure::Refresh { pieces: vec![piece] };
+            return Some(Trial::Next(Box::new(Step::Look(Look::Cure(cure)))));
+        };
+        tried.push(piece);
+        let held = match seen {
+            Seen::Cured(cured) => (cured.bytes_written as f64 / piece.bytes as f64).min(1.0),
+            _ => 0.0,
+        };
+        if held >= HELD_LEAST {
+            break (piece, before, held);
+        }
+        if tried.len() == TRIALS || !matches!(seen, Seen::Cured(_)) {
+            return Some(Trial::InVain);
+        }
+    };
+    let Some(again) = run(AGAIN) else {
+        return Some(Trial::Next(Box::new(Step::Run(reads_of(AGAIN, piece)))));
+    };
+    // Of what was written again half is faster than this, and zeros are as slow as before.
+    let now = quantile(&latencies(again), held / 2.0)?;
+    let before = quantile(&latencies(before), 0.5)?;
+    if before < GAIN_LEAST * now {
+        return Some(Trial::InVain);
+    }
+    // Reads near each other may be faster than those of a survey, whatever they read.
+    let within = windows.iter().filter(|window| window.overlaps(piece));
+    let of_survey: Vec<f64> = within.map(|window| window.latency_ns).collect();
+    let latency_ns = (quantile(&of_survey, 0.5)? - (before - now)).max(now);
+    Some(Trial::Fresh { latency_ns, tried })
+}
+
+fn latencies(segment: &Segment) -> Vec<f64> {
+    segment.gigabytes.cells.iter().filter_map(latency_ns).collect()
+}
+
+/// What is about as slow as the slowest window that nothing was tried of, around it, up to the length of a trial. Nothing where none is
+/// slower than this.
+fn slowest(windows: &[Window], longer_than_ns: f64, tried: &[Piece]) -> Option<Piece> {
+    let is_tried = |window: &&Window| tried.iter().any(|piece| window.overlaps(*piece));
+    let slow = windows.iter().filter(|window| window.latency_ns > longer_than_ns && !is_tried(window));
+    let worst = slow.max_by(|one, other| one.latency_ns.total_cmp(&other.latency_ns))?;
+    let alike = slow_pieces(windows, longer_than_ns.max(worst.latency_ns / SLOW));
+    let alike = tried.iter().fold(alike, |alike, piece| without(&alike, *piece));
+    let around = alike.iter().find(|piece| worst.overlaps(**piece))?;
+    let end = around.offset + around.bytes;
+    let offset = worst.offset.min(end.saturating_sub(TRIAL)).max(around.offset);
+    Some(Piece { offset, bytes: TRIAL.min(end - offset) })
+}
+
+/// Pieces without a part of one of them.
+pub(super) fn without(pieces: &[Piece], part: Piece) -> Vec<Piece> {
+    let end = part.offset + part.bytes;
+    let sides = pieces.iter().flat_map(|piece| {
+        let of = piece.offset + piece.bytes;
+        [(piece.offset, of.min(part.offset)), (piece.offset.max(end), of)]
+    });
+    sides.filter(|(from, to)| from < to).map(|(from, to)| Piece { offset: from, bytes: to - from }).collect()
+}
+
+/// Small reads at even distances over what is written again on trial.
+fn reads_of(name: &str, piece: Piece) -> Workload {
+    let step = (piece.bytes / (TRIAL_WINDOWS * PER_WINDOW)).next_multiple_of(BLOCK.into());
+    reads(name, &(piece.offset..piece.offset + piece.bytes), step.max(BLOCK.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::cure::Cured;
+    use likenew_core::recorder::Stop;
+    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::windows::{Cell, Windows};
+
+    use super::*;
+
+    const WINDOW: u64 = 4 << 20;
+    const FRESH: f64 = 100_000.0;
+    const OLD: f64 = 900_000.0;
+
+    /// What lies in each window of a drive.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Holds {
+        Fresh,
+        Old,
+        /// Old zeros, which nobody writes again.
+        Zeros,
+    }
+
+    struct Drive {
+        holds: Vec<Holds>,
+        /// How much longer reads of windows take by accident; this one takes longest.
+        slowest: usize,
+        /// Whether old data is slow because it is old.
+        does_age: bool,
+    }
+
+    impl Drive {
+        fn latency_ns(&self, window: usize) -> f64 {
+            let base = if self.holds[window] == Holds::Fresh { FRESH } else { OLD };
+            base * if window == self.slowest { 1.01 } else { 1.0 }
+        }
+
+        fn windows(&self) -> Vec<Window> {
+            let window = |index: usize| Window {
+                offset: index as u64 * WINDOW,
+                bytes: WINDOW,
+                latency_ns: self.latency_ns(index),
+            };
+            (0..self.holds.len()).map(window).collect()
+        }
+
+        fn reads(&self, workload: &Workload, piece: Piece) -> Segment {
+            let each = (PER_WINDOW * u64::from(BLOCK), piece.bytes / TRIAL_WINDOWS);
+            let cell = |index: u64| {
+                let sum = self.latency_ns(((piece.offset + index * each.1) / WINDOW) as usize) as u64;
+                Cell { ios: 1, latency_ns_sum: sum, latency_ns_max: sum, ..Cell::default() }
+            };
+            let cells = (0..TRIAL_WINDOWS).map(cell).collect();
+            let recorded = vec![SegmentRecorder::default()];
+            Segment {
+                gigabytes: Windows { width: each.0, cells },
+                ..SegmentRecorder::join(recorded, workload, Stop::Reached)
+            }
+        }
+
+        fn write_again(&mut self, piece: Piece) -> Seen {
+            let mut bytes_written = 0;
+            for window in piece.offset / WINDOW..(piece.offset + piece.bytes) / WINDOW {
+                let holds = &mut self.holds[window as usize];
+                if *holds != Holds::Zeros {
+                    bytes_written += WINDOW;
+                    if self.does_age {
+                        *holds = Holds::Fresh;
+                    }
+                }
+            }
+            Seen::Cured(Cured { bytes: piece.bytes, bytes_written, ..Cured::default() })
+        }
+
+        /// How long fresh reads take as far as a trial of it has told, and where it was tried.
+        fn tried(&mut self) -> Option<(Option<f64>, Vec<Piece>)> {
+            let windows = self.windows();
+            let (mut segments, mut sights, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+            loop {
+                match trial(&windows, &segments, sights.iter())? {
+                    Trial::InVain => return Some((None, pieces)),
+                    Trial::Fresh { latency_ns, tried } => {
+                        assert_eq!(tried, pieces);
+                        return Some((Some(latency_ns), tried));
+                    }
+                    Trial::Next(step) => match *step {
+                        Step::Look(Look::Cure(Cure::Refresh { pieces: asked })) => {
+                            sights.push(self.write_again(asked[0]));
+                            pieces.push(asked[0]);
+                        }
+                        Step::Run(workload) => {
+                            let next = slowest(&windows, SLOW * FRESH, &pieces);
+                            let is_after = workload.name.ends_with(AGAIN);
+                            let piece = if is_after { pieces.last().copied() } else { next };
+                            segments.push(self.reads(&workload, piece.unwrap()));
+                        }
+                        other => panic!("{other:?}"),
+                    },
+                }
+            }
+        }
+    }
+
+    /// A drive half of which is old, with zeros in a range of it.
+    fn drive(zeros: std::ops::Range<usize>, slowest: usize) -> Drive {
+        let of = |window: usize| match window {
+            _ if zeros.contains(&window) => Holds::Zeros,
+            ..100 => Holds::Old,
+            _ => Holds::Fresh,
+        };
+        Drive { holds: (0..200).map(of).collect(), slowest, does_age: true }
+    }
+
+    fn is_fresh(told: Option<f64>) -> bool {
+        told.is_some_and(|told| (told / FRESH - 1.0).abs() < 0.2)
+    }
+
+    #[test]
+    fn it_has_its_length_wherever_the_slowest_window_lies() {
+        for slowest in [0, 50, 98, 99] {
+            let (told, tried) = drive(0..0, slowest).tried().unwrap();
+            assert!(is_fresh(told), "{told:?}");
+            assert_eq!(tried.len(), 1);
+            let Piece { offset, bytes } = tried[0];
+            let at = slowest as u64 * WINDOW;
+            assert!(bytes == TRIAL && (offset..offset + bytes).contains(&at), "{tried:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_of_what_is_as_slow() {
+        // Data that was never written reads faster than any, and old data lies within fresh data.
+        let drive = drive(0..0, 50);
+        let mut windows = drive.windows();
+        windows.iter_mut().for_each(|window| window.latency_ns *= 2.0);
+        windows[20..24].iter_mut().for_each(|window| window.latency_ns *= 10.0);
+        let longest = slowest(&windows, FRESH, &[]);
+        assert_eq!(longest, Some(Piece { offset: 20 * WINDOW, bytes: 4 * WINDOW }));
+        assert_eq!(slowest(&windows, FRESH, &[longest.unwrap()]).map(|piece| piece.bytes), Some(TRIAL));
+        assert_eq!(slowest(&windows, 1e9, &[]), None);
+    }
+
+    #[test]
+    fn zeros_tell_nothing_of_it() {
+        // Half of it, most of it, nearly all of it, and so much that several are tried.
+        for (zeros, slowest, tries) in [(0..8, 0, 1), (0..11, 0, 1), (0..14, 0, 2), (0..60, 30, 5)] {
+            let (told, tried) = drive(zeros, slowest).tried().unwrap();
+            assert!(is_fresh(told) && tried.len() <= tries, "{told:?} {tried:?}");
+            assert!(tries == 1 || tried.len() > 1, "{tried:?}");
+        }
+        // Nothing but zeros.
+        let (told, tried) = drive(0..100, 30).tried().unwrap();
+        assert!(told.is_none() && tried.len() == 7, "{told:?} {tried:?}");
+    }
+
+    #[test]
+    fn what_is_slow_for_another_reason_stays_slow() {
+        let mut slow = Drive { does_age: false, ..drive(0..0, 50) };
+        let (told, tried) = slow.tried().unwrap();
+        assert!(told.is_none() && tried.len() == 1);
+        let none_old = &mut Drive { holds: vec![Holds::Fresh; 100], ..drive(0..0, 3) };
+        assert!(none_old.tried().is_none());
+    }
+
+    #[test]
+    fn what_was_tried_is_taken_out_of_the_rest() {
+        let piece = |from: u64, to: u64| Piece { offset: from << 25, bytes: (to - from) << 25 };
+        assert_eq!(without(&[piece(1, 5)], piece(2, 4)), [piece(1, 2), piece(4, 5)]);
+        assert_eq!(without(&[piece(1, 5)], piece(0, 2)), [piece(2, 5)]);
+        assert_eq!(without(&[piece(1, 5)], piece(1, 5)), []);
+        assert_eq!(without(&[piece(1, 5)], piece(6, 7)), [piece(1, 5)]);
+    }
+}
