@@ -77,8 +77,9 @@ pub(super) fn taken(taken: &Taken<'_>) -> Verdict {
         }
     }
     verdict = did(taken).into_iter().fold(verdict, Verdict::because);
-    let caveats =
-        left_out(taken.done).into_iter().chain(taken.warnings.iter().map(|why| format!("{}.", capital(why))));
+    let caveats = left_out(cured(taken.done))
+        .into_iter()
+        .chain(taken.warnings.iter().map(|why| format!("{}.", capital(why))));
     caveats.chain(taken.caveat.clone()).fold(verdict, Verdict::caveat)
 }
 
@@ -121,21 +122,8 @@ pub(super) fn together(taken: &[Taken<'_>]) -> Option<Verdict> {
 
 /// What was done.
 fn did(taken: &Taken<'_>) -> Vec<String> {
-    let mut all = Vec::new();
     let cured: Vec<&Cured> = cured(taken.done).collect();
-    let sum = |of: fn(&Cured) -> u64| cured.iter().map(|cured| of(cured)).sum::<u64>();
-    let (bytes, written, took) = (sum(|of| of.bytes), sum(|of| of.bytes_written), Nanos(sum(|of| of.took.0)));
-    if written > 0 {
-        all.push(format!("{} were written again in {took}", amount(written)));
-    } else if !cured.is_empty() {
-        all.push(format!("the drive was told of {} in {took}", amount(bytes)));
-    }
-    if let Some(top) = cured.iter().find_map(|cured| cured.counted.first()) {
-        let discarded =
-            cured.iter().filter_map(|cured| cured.counted.first()).map(|counted| counted.bytes).sum();
-        all.push(format!("meanwhile the system counted {} of discards at {}", amount(discarded), top.device));
-    }
-    all.extend(cured.iter().filter_map(|cured| cured.read_back).map(became));
+    let mut all = came_of(taken.name, &cured);
     let speeds: Vec<f64> = passes(taken.done).map(Segment::bytes_per_s).collect();
     if !speeds.is_empty() {
         let list: Vec<String> = speeds.iter().map(|speed| rate(*speed)).collect();
@@ -148,6 +136,27 @@ fn did(taken: &Taken<'_>) -> Vec<String> {
     } else if cured.is_empty() {
         all.push("no place was found that is slow enough to be written again".to_owned());
     }
+    all
+}
+
+/// What came of the cures of a rung.
+fn came_of(rung: RungName, cured: &[&Cured]) -> Vec<String> {
+    let mut all = Vec::new();
+    let sum = |of: fn(&Cured) -> u64| cured.iter().map(|cured| of(cured)).sum::<u64>();
+    let (bytes, written, took) = (sum(|of| of.bytes), sum(|of| of.bytes_written), Nanos(sum(|of| of.took.0)));
+    if written > 0 {
+        all.push(format!("{} were written again in {took}", amount(written)));
+    } else if rung == RungName::Refresh && !cured.is_empty() {
+        all.push(format!("nothing was written again; looking at it took {took}"));
+    } else if !cured.is_empty() {
+        all.push(format!("the drive was told of {} in {took}", amount(bytes)));
+    }
+    if let Some(top) = cured.iter().find_map(|cured| cured.counted.first()) {
+        let discarded =
+            cured.iter().filter_map(|cured| cured.counted.first()).map(|counted| counted.bytes).sum();
+        all.push(format!("meanwhile the system counted {} of discards at {}", amount(discarded), top.device));
+    }
+    all.extend(cured.iter().filter_map(|cured| cured.read_back).map(became));
     all
 }
 
@@ -173,12 +182,16 @@ fn cured(done: &Evidence) -> impl Iterator<Item = &Cured> {
     })
 }
 
-/// What was not done.
-fn left_out(done: &Evidence) -> Vec<String> {
-    cured(done)
-        .flat_map(|cured| &cured.left_out)
-        .map(|left| format!("{} were left as they are: {}.", amount(left.bytes), left.why))
-        .collect()
+/// What was not done, each reason once.
+fn left_out<'a>(cured: impl Iterator<Item = &'a Cured>) -> Vec<String> {
+    let mut sums: Vec<(u64, &str)> = Vec::new();
+    for left in cured.flat_map(|cured| &cured.left_out) {
+        match sums.iter_mut().find(|(_, why)| *why == left.why) {
+            Some((bytes, _)) => *bytes += left.bytes,
+            None => sums.push((left.bytes, &left.why)),
+        }
+    }
+    sums.into_iter().map(|(bytes, why)| format!("{} were left as they are: {why}.", amount(bytes))).collect()
 }
 
 pub(super) fn capital(sentence: &str) -> String {
@@ -365,5 +378,38 @@ pub(super) fn put(findings: &mut Findings, tables: impl IntoIterator<Item = (&'s
         if !rows.is_empty() {
             findings.tables.insert(name.to_owned(), rows);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::cure::LeftOut;
+
+    use super::*;
+
+    #[test]
+    fn nothing_written_again_is_not_called_told() {
+        let cured = |bytes, bytes_written| Cured { bytes, bytes_written, took: Nanos(3), ..Cured::default() };
+        let said = |rung, one: &Cured| came_of(rung, &[one, one]).join(" ");
+        assert_eq!(
+            said(RungName::Refresh, &cured(4096, 0)),
+            "nothing was written again; looking at it took 6 ns"
+        );
+        assert_eq!(said(RungName::Refresh, &cured(4096, 1024)), "2 KiB were written again in 6 ns");
+        assert_eq!(said(RungName::Trim, &cured(4096, 0)), "the drive was told of 8 KiB in 6 ns");
+        assert!(came_of(RungName::Refresh, &[]).is_empty());
+    }
+
+    #[test]
+    fn each_reason_for_leaving_something_is_told_once() {
+        let left = |bytes, why: &str| LeftOut { bytes, why: why.to_owned() };
+        let one = Cured { left_out: vec![left(1024, "they are zeros")], ..Cured::default() };
+        let other = Cured {
+            left_out: vec![left(7, "it is in use"), left(1024, "they are zeros")],
+            ..Cured::default()
+        };
+        let told =
+            ["2 KiB were left as they are: they are zeros.", "7 B were left as they are: it is in use."];
+        assert_eq!(left_out([&one, &other].into_iter()), told);
     }
 }
