@@ -95,6 +95,19 @@ fn advertised_figures_stand_beside_the_ceilings() {
 }
 
 #[test]
+fn a_page_map_says_which_block_it_collects() {
+    for (name, says) in [
+        ("sim:tiny-flash", "out of its emptiest one and"),
+        ("sim:drawn-853", "out of the emptiest of 9 drawn at random and"),
+        ("sim:drawn-801", "out of the one that is old and empty most of all and"),
+    ] {
+        let drive = explain(name);
+        let layer = drive.layers.iter().find(|layer| layer.name.starts_with("translation layer")).unwrap();
+        assert!(layer.says.contains(says), "{name}: {}", layer.says);
+    }
+}
+
+#[test]
 fn collecting_a_block_takes_reads_moves_programs_and_an_erasure() {
     let drive = explain("sim:tiny-flash");
     let layer = drive.layers.iter().find(|layer| layer.name.starts_with("translation layer")).unwrap();

@@ -4,6 +4,7 @@ use super::explanation::LayerBox;
 use super::flash::work_time;
 use super::value::{Fact, Value};
 use crate::flash::page_map_parameters::PageMapParameters;
+use crate::flash::policies::Collection;
 use crate::flash::translation_layer::Work;
 use crate::model::FlashModel;
 
@@ -33,9 +34,22 @@ pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> Layer
         let work = collection(page_map, valid);
         facts.push(Fact::new(name, Value::Span(work_time(&model.parameters.nand, &work))));
     }
-    let says = "Any page may be anywhere. A die that runs short of erased blocks moves the valid pages out of its emptiest \
-                one and erases it.";
-    LayerBox::new("translation layer: page map", says, facts)
+    let victim = victim(page_map.policies.collection);
+    let says = format!(
+        "Any page may be anywhere. A die that runs short of erased blocks moves the valid pages out of {victim} and erases it."
+    );
+    LayerBox::new("translation layer: page map", &says, facts)
+}
+
+/// The block that is collected.
+fn victim(collection: Collection) -> String {
+    match collection {
+        Collection::Greedy => "its emptiest one".into(),
+        Collection::Fifo => "the one that was filled first".into(),
+        Collection::Choices(1) => "one drawn at random".into(),
+        Collection::Choices(count) => format!("the emptiest of {count} drawn at random"),
+        Collection::CostBenefit => "the one that is old and empty most of all".into(),
+    }
 }
 
 /// What collecting a block takes of which a share is valid, at random pages.
