@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use likenew_core::cure::{CureEnd, Cured, LeftOut};
+use likenew_core::cure::{CureEnd, Cured};
 use likenew_core::fault::Fault;
 use likenew_core::ground::Ground as _;
 use likenew_core::look::Seen;
@@ -205,14 +205,6 @@ struct Sum {
 }
 
 impl Sum {
-    fn leave(&mut self, bytes: u64, why: impl Into<String>) {
-        let why = why.into();
-        match self.cured.left_out.iter_mut().find(|left| left.why == why) {
-            Some(left) => left.bytes += bytes,
-            None => self.cured.left_out.push(LeftOut { bytes, why }),
-        }
-    }
-
     /// Whether the first files have become no faster.
     fn is_in_vain(&self) -> bool {
         let mut gains = self.gains.clone();
@@ -235,15 +227,15 @@ pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> Seen {
     for path in files {
         let bytes = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
         if interrupt::asked() {
-            sum.leave(bytes, "it was stopped before");
+            sum.cured.leave(bytes, "it was stopped before");
             sum.cured.end = CureEnd::Stopped;
         } else if sum.is_in_vain() {
-            sum.leave(bytes, "the first files became no faster by it");
+            sum.cured.leave(bytes, "the first files became no faster by it");
         } else if let Err(Trouble { why, is_the_drive }) =
             refresh_one(folder, &path, slower_than, &clock, &mut sum)
         {
             // Names stay out of what is kept.
-            sum.leave(bytes, why.replace(&*path.to_string_lossy(), "a file"));
+            sum.cured.leave(bytes, why.replace(&*path.to_string_lossy(), "a file"));
             if is_the_drive || folder.join(JOURNAL).exists() {
                 sum.cured.end = CureEnd::Failed;
                 break;
@@ -284,7 +276,7 @@ fn refresh_one(
 ) -> Result<(), Trouble> {
     let mut ground = FileGround::take(path)?;
     for left in ground.left_out().to_vec() {
-        sum.leave(left.place.end - left.place.start, left.why);
+        sum.cured.leave(left.place.end - left.place.start, left.why);
     }
     let bytes: u64 = ground.ranges().iter().map(|range| range.end - range.start).sum();
     if bytes == 0 {
@@ -292,7 +284,7 @@ fn refresh_one(
     }
     let before = speed(&mut ground, clock).map_err(|error| Trouble::of_the_drive(&error))?;
     if before >= slower_than {
-        sum.leave(bytes, "they are read fast enough");
+        sum.cured.leave(bytes, "they are read fast enough");
         return Ok(ground.give_back()?);
     }
     let note = Note::of(folder, path, &ground);
@@ -535,11 +527,5 @@ mod tests {
         let gains = |gains: &[f64]| Sum { gains: gains.to_vec(), ..Sum::default() }.is_in_vain();
         assert!(!gains(&[]) && !gains(&[1.0, 1.0, 1.0]));
         assert!(gains(&[1.0, 1.1, 0.9, 1.0]) && !gains(&[3.0, 1.0, 4.0, 2.5]));
-        let mut sum = Sum::default();
-        sum.leave(5, "a");
-        sum.leave(6, "a");
-        sum.leave(7, "b");
-        let left: Vec<u64> = sum.cured.left_out.iter().map(|left| left.bytes).collect();
-        assert_eq!(left, [11, 7]);
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use likenew_archive::AuditLog;
-use likenew_core::cure::{CureEnd, Cured, LeftOut, Piece};
+use likenew_core::cure::{CureEnd, Cured, Piece};
 use likenew_core::fault::Fault;
 use likenew_real::apart::check_apart;
 use likenew_real::consent::{Agreement, Consent};
@@ -170,12 +170,12 @@ impl Rewriting {
             Cured { bytes: progress.done_bytes, bytes_written: progress.written_bytes, ..Cured::default() };
         let zeros = progress.zero_bytes;
         if zeros > 0 {
-            cured.left_out.push(LeftOut { bytes: zeros, why: "they are zeros".into() });
+            cured.leave(zeros, "they are zeros");
         }
         match end {
             Ok(CureEnd::Stopped) => {
                 cured.end = CureEnd::Stopped;
-                cured.left_out.push(LeftOut { bytes: left, why: "it was stopped before".into() });
+                cured.leave(left, "it was stopped before");
                 // The journal knows how far it came.
                 refresh.stop().map_err(|error| Fault::Refused(error.to_string()))?;
             }
@@ -188,7 +188,7 @@ impl Rewriting {
                 } else {
                     String::new()
                 };
-                cured.left_out.push(LeftOut { bytes: left, why: format!("{error}{journal}") });
+                cured.leave(left, format!("{error}{journal}"));
                 if !needs {
                     self.remove()?;
                 }

@@ -90,6 +90,17 @@ pub struct Cured {
     pub end: CureEnd,
 }
 
+impl Cured {
+    /// So much more was left out, with what was left for the same reason.
+    pub fn leave(&mut self, bytes: u64, why: impl Into<String>) {
+        let why = why.into();
+        match self.left_out.iter_mut().find(|left| left.why == why) {
+            Some(left) => left.bytes += bytes,
+            None => self.left_out.push(LeftOut { bytes, why }),
+        }
+    }
+}
+
 /// How a cure ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,4 +142,17 @@ pub struct LeftOut {
     pub bytes: u64,
     /// A clause without a full stop.
     pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_for_the_same_reason_is_one_part() {
+        let mut cured = Cured::default();
+        [(5, "a"), (6, "a"), (7, "b")].into_iter().for_each(|(bytes, why)| cured.leave(bytes, why));
+        let left = |bytes, why: &str| LeftOut { bytes, why: why.to_owned() };
+        assert_eq!(cured.left_out, [left(11, "a"), left(7, "b")]);
+    }
 }

@@ -1,6 +1,6 @@
 //! What a recondition came to, in words and tables.
 
-use likenew_core::cure::{Became, Cured};
+use likenew_core::cure::{Became, Cured, LeftOut};
 use likenew_core::look::Seen;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
@@ -184,14 +184,13 @@ fn cured(done: &Evidence) -> impl Iterator<Item = &Cured> {
 
 /// What was not done, each reason once.
 fn left_out<'a>(cured: impl Iterator<Item = &'a Cured>) -> Vec<String> {
-    let mut sums: Vec<(u64, &str)> = Vec::new();
-    for left in cured.flat_map(|cured| &cured.left_out) {
-        match sums.iter_mut().find(|(_, why)| *why == left.why) {
-            Some((bytes, _)) => *bytes += left.bytes,
-            None => sums.push((left.bytes, &left.why)),
-        }
-    }
-    sums.into_iter().map(|(bytes, why)| format!("{} were left as they are: {why}.", amount(bytes))).collect()
+    let mut all = Cured::default();
+    cured.flat_map(|cured| &cured.left_out).for_each(|left| all.leave(left.bytes, &*left.why));
+    let told = |left: LeftOut| match left.bytes {
+        0 => format!("{}.", capital(&left.why)),
+        bytes => format!("{} were left as they are: {}.", amount(bytes), left.why),
+    };
+    all.left_out.into_iter().map(told).collect()
 }
 
 pub(super) fn capital(sentence: &str) -> String {
@@ -383,8 +382,6 @@ pub(super) fn put(findings: &mut Findings, tables: impl IntoIterator<Item = (&'s
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::cure::LeftOut;
-
     use super::*;
 
     #[test]
@@ -405,11 +402,14 @@ mod tests {
         let left = |bytes, why: &str| LeftOut { bytes, why: why.to_owned() };
         let one = Cured { left_out: vec![left(1024, "they are zeros")], ..Cured::default() };
         let other = Cured {
-            left_out: vec![left(7, "it is in use"), left(1024, "they are zeros")],
+            left_out: vec![left(7, "it is in use"), left(1024, "they are zeros"), left(0, "look at it")],
             ..Cured::default()
         };
-        let told =
-            ["2 KiB were left as they are: they are zeros.", "7 B were left as they are: it is in use."];
+        let told = [
+            "2 KiB were left as they are: they are zeros.",
+            "7 B were left as they are: it is in use.",
+            "Look at it.",
+        ];
         assert_eq!(left_out([&one, &other].into_iter()), told);
     }
 }

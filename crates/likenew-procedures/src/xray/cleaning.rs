@@ -8,7 +8,6 @@ use likenew_core::mix::Mix;
 use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
 use likenew_stats::summary::median;
@@ -61,11 +60,9 @@ impl Probe for CleaningProbe {
 
     fn find(&self, scene: &Scene<'_>) -> Finding {
         let rests = rests(scene);
-        let Some(longest) = rests.longest() else { return Finding::default() };
-        let property = rests.property(scene).unwrap_or_else(|| {
-            let told = format!("even after {} reads took as long as ever", Nanos(longest as u64));
-            Property::undecided(Key::IdleCollectionNs, told)
-        });
+        let Some(in_vain) = rests.in_vain() else { return Finding::default() };
+        let property =
+            rests.property(scene).unwrap_or_else(|| Property::undecided(Key::IdleCollectionNs, in_vain));
         Finding::of(property, rests.picture().map(|picture| ("reads_after_rest", picture)))
     }
 }
@@ -118,6 +115,7 @@ mod tests {
     use likenew_core::recorder::Stop;
     use likenew_core::sample::Sample;
     use likenew_core::segment::SegmentRecorder;
+    use likenew_core::units::Nanos;
 
     use super::*;
 

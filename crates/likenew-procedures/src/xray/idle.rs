@@ -105,7 +105,7 @@ impl<'a> Idle<'a> {
     pub(super) fn property(&self, scene: &Scene<'_>) -> Option<Property> {
         let longest = self.rests.longest()?;
         self.rests.property(scene).or_else(|| {
-            let told = format!("even after {} reads took as long as ever", Nanos(longest as u64));
+            let told = self.rests.in_vain()?;
             Some(match 2.0 * longest >= ASKING.longest && !scene.is_busy() {
                 true => Property::absent(Key::IdleCollectionNs, 0.9, told),
                 false => Property::undecided(Key::IdleCollectionNs, told),

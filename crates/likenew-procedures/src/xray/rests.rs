@@ -93,6 +93,12 @@ impl Rests {
         self.asked.last().map(|[rest, _]| *rest)
     }
 
+    /// What is said where nothing had begun after any of them; `None` where none was asked for.
+    pub(super) fn in_vain(&self) -> Option<String> {
+        self.longest()
+            .map(|longest| format!("even after {} reads took as long as ever", Nanos(longest as u64)))
+    }
+
     pub(super) fn picture(&self) -> Option<Series> {
         let title = "How long do reads take after a rest, as a multiple of the usual?";
         let series =
