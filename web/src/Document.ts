@@ -88,6 +88,7 @@ export interface Calibration {
   overhead_ns_per_io: number;
   random_data_bytes_per_s: number;
   ratio_data_bytes_per_s: number;
+  added_latency?: { call_ns: number; wake_ns_p50: number; wake_ns_p99: number };
 }
 
 export interface Instrument {

@@ -1,6 +1,6 @@
 /** What was measured, how, and with what: names and values. */
 
-import type { Accounting, Document, Identity, Value } from "./Document";
+import type { Accounting, Calibration, Document, Identity, Value } from "./Document";
 import { spell } from "./units";
 
 export interface Fact {
@@ -37,8 +37,13 @@ export function factsOf(document: Document): Fact[] {
 
 function accounting({ accounting: books }: Identity): Fact[] {
   if (!books) return [];
+  const host = { name: "Written by the host in this run", value: spell(books.host_bytes_written, "bytes") };
+  // Only flash has blocks to erase.
+  if (!books.wear) {
+    return [host, { name: "Written to the medium in this run", value: spell(books.flash_bytes_programmed, "bytes") }];
+  }
   return [
-    { name: "Written by the host in this run", value: spell(books.host_bytes_written, "bytes") },
+    host,
     { name: "Programmed into flash in this run", value: spell(books.flash_bytes_programmed, "bytes") },
     { name: "Write amplification", value: spell(books.write_amplification, "1") },
     { name: "Erases", value: spell(books.erases, "") },
@@ -64,7 +69,14 @@ function calibration({ instrument: { calibration: limits } }: Document): Fact[] 
     { name: "Instrument's own time per I/O", value: spell(limits.overhead_ns_per_io, "ns") },
     { name: "Random data generated", value: spell(limits.random_data_bytes_per_s, "bytes/s") },
     { name: "Half-compressible data generated", value: spell(limits.ratio_data_bytes_per_s, "bytes/s") },
+    ...addedLatency(limits),
   ];
+}
+
+function addedLatency({ added_latency: added }: Calibration): Fact[] {
+  if (!added) return [];
+  const [call, wake, slow] = [added.call_ns, added.wake_ns_p50, added.wake_ns_p99].map((ns) => spell(ns, "ns"));
+  return [{ name: "Added to each latency", value: `${call} of system calls, ${wake} (p99 ${slow}) to wake up` }];
 }
 
 /** Browsers round whole numbers beyond 2⁵³; a rounded seed must not pass for the seed. */

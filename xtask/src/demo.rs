@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{root, web};
+use crate::root;
 
 const DRIVE: &str = "sim:tiny-flash";
 /// Used, and half empty by now, which nobody has told it.
@@ -13,13 +13,13 @@ const DELETED: &str = "state=used&fill=0.95&deleted=0.4";
 
 /// Measures the drive as new and as used, twice each, and makes a page of it.
 pub(crate) fn run() -> anyhow::Result<()> {
-    web::build_if_possible()?;
     let sh = Shell::new()?;
     sh.change_dir(root());
-    cmd!(sh, "cargo build --release --quiet --package likenew").run()?;
+    println!("Building likenew and the page of its reports: a few minutes the first time.");
+    cmd!(sh, "cargo build --profile demo --package likenew").quiet().run()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let likenew = target.join("release/likenew");
-    let folder = target.join("demo");
+    let likenew = target.join("demo/likenew");
+    let folder = target.join("demo-runs");
     // A demonstration starts afresh; the folder is ours alone.
     sh.remove_path(&folder)?;
     sh.create_dir(&folder)?;

@@ -1,16 +1,19 @@
-//! All automation of the project: `cargo xtask tidy | ci | guest-kernel | web | demo | bench NAME | reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | guest-kernel | demo | bench NAME | fuzz | reproduce`.
+//!
+//! It imports nothing of ours, so that checks begin before the first crate is built.
 
-mod bench;
 mod ci;
 mod demo;
+mod fuzz;
 mod guest_kernel;
-mod reproduce;
 mod tidy;
 mod web;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
+use xshell::{Shell, cmd};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "All automation of the project")]
@@ -21,35 +24,24 @@ enum Task {
     Ci,
     /// Bring the kernel of the guest in which facts are tested; where none can be had, say so and go on
     GuestKernel,
-    /// Build the page that reports embed; without Node, say so and go on
-    Web,
     /// Measure a simulated drive, new and used, and make a page of it
     Demo,
-    /// Measure the instrument
-    #[command(subcommand)]
-    Bench(Bench),
+    /// Measure the instrument: `cargo xtask bench --help` lists what can be measured
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// What to measure, and its options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Feed damaged inputs to every parser, and say what was accepted, refused, and did harm
+    Fuzz(fuzz::Options),
     /// Repeat five studies on simulated drives and write docs/reproduction.md
-    Reproduce(reproduce::Options),
-}
-
-#[derive(Subcommand)]
-enum Bench {
-    /// How well `check` finds causes: simulated drives on which they are at work
-    Diagnosis(bench::diagnosis::Options),
-    /// Against fio, in pairs on the same target: agreement and cost
-    Engine(bench::engine::Options),
-    /// How well an X-ray sees: drives with known insides
-    Insight(bench::insight::Options),
-    /// What recording costs a load, in pairs of runs
-    Record(bench::record::Options),
-    /// Replays: how exactly recorded times are kept, and fio beside it as fast as it goes
-    Replay(bench::replay::Options),
-    /// The simulator: speed, memory, and theory beside what comes out
-    Sim,
-    /// Readers of traces: records a second and memory, by format
-    Trace(bench::trace::Options),
-    /// What verifying costs: against plain workloads, and against f3
-    Verify(bench::verify::Options),
+    #[command(disable_help_flag = true)]
+    Reproduce {
+        /// Its options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
@@ -57,18 +49,17 @@ fn main() -> anyhow::Result<()> {
         Task::Tidy => tidy::run(),
         Task::Ci => ci::run(),
         Task::GuestKernel => guest_kernel::bring_if_possible(),
-        Task::Web => web::build_if_possible(),
         Task::Demo => demo::run(),
-        Task::Bench(Bench::Diagnosis(options)) => bench::diagnosis::run(&options),
-        Task::Bench(Bench::Engine(options)) => bench::engine::run(&options),
-        Task::Bench(Bench::Insight(options)) => bench::insight::run(&options),
-        Task::Bench(Bench::Record(options)) => bench::record::run(&options),
-        Task::Bench(Bench::Replay(options)) => bench::replay::run(&options),
-        Task::Bench(Bench::Sim) => bench::sim::run(),
-        Task::Bench(Bench::Trace(options)) => bench::trace::run(&options),
-        Task::Bench(Bench::Verify(options)) => bench::verify::run(&options),
-        Task::Reproduce(options) => reproduce::run(&options),
+        Task::Bench { arguments } => bench(&arguments),
+        Task::Reproduce { arguments } => bench(&[&["reproduce".into()], &arguments[..]].concat()),
+        Task::Fuzz(options) => fuzz::run(&options),
     }
+}
+
+/// Builds what measures the instrument, optimised, and runs it.
+fn bench(arguments: &[OsString]) -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    Ok(cmd!(sh, "cargo run --release --quiet --package likenew-bench -- {arguments...}").quiet().run()?)
 }
 
 /// The root of the repository.

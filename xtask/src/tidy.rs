@@ -1,5 +1,6 @@
 //! The rules of the house that no compiler checks. Offences fail; long files and functions are only named.
 
+mod guarantees;
 mod imports;
 mod links;
 mod sizes;
@@ -21,6 +22,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut offences = imports::offences(&root)?;
     offences.extend(words::offences(&root, &sources(&root))?);
     offences.extend(links::offences(&root)?);
+    offences.extend(guarantees::offences(&root, &sources(&root))?);
     if offences.is_empty() {
         println!("tidy: nothing to mend");
         return Ok(());

@@ -1,20 +1,9 @@
-//! Builds and tests the page that reports embed.
+//! Tests the page that reports embed.
 
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
 use crate::root;
-
-/// Builds the page, or says why reports will be plain.
-pub(crate) fn build_if_possible() -> anyhow::Result<()> {
-    let sh = Shell::new()?;
-    if cmd!(sh, "npm --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
-        println!("Node is not here: reports fall back to plain pages without charts");
-        return Ok(());
-    }
-    install(&sh)?;
-    cmd!(sh, "npm run --silent build").run().context("could not build the page in web/")
-}
 
 /// Type checks, unit tests, and the built page in a browser, which builds it first.
 pub(crate) fn test() -> anyhow::Result<()> {

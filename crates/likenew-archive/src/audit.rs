@@ -3,10 +3,11 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use likenew_core::input::{self, RECORD, RECORDS};
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
@@ -181,16 +182,19 @@ impl AuditLog {
 /// The file can not be read.
 pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), ArchiveError> {
     let (mut entries, mut notes) = (Vec::new(), Vec::new());
-    let file = match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((entries, notes)),
-        file => file.map_err(ArchiveError::system("read", path))?,
+    let file = match input::open(path, RECORDS) {
+        Err(error) if error.is_missing() => return Ok((entries, notes)),
+        file => file.map_err(ArchiveError::input(path, None))?,
     };
-    for (index, line) in BufReader::new(file).split(b'\n').enumerate() {
-        let line = line.map_err(ArchiveError::system("read", path))?;
-        if line.is_empty() {
+    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
+    for number in 1.. {
+        let length = input::next_line(&mut reader, &mut line, RECORD);
+        if length.map_err(ArchiveError::input(path, Some(number)))? == 0 {
+            break;
+        }
+        if line == b"\n" {
             continue;
         }
-        let number = index + 1;
         match serde_json::from_slice::<AuditEntry>(&line) {
             Ok(entry) if entry.schema <= AUDIT_SCHEMA => entries.push(entry),
             Ok(_) => notes.push(format!("line {number} was written by a newer likenew and is left out")),

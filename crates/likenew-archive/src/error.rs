@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use likenew_core::input::InputError;
+
 /// Why a run could not be kept or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
@@ -80,6 +82,15 @@ impl ArchiveError {
     pub(crate) fn system(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::System { doing, path, source }
+    }
+
+    /// What keeps an input from being read: the system, or what it is.
+    pub(crate) fn input(path: &Path, line: Option<usize>) -> impl FnOnce(InputError) -> Self {
+        let path = path.to_owned();
+        move |error| match error {
+            InputError::System(source) => Self::System { doing: "read", path, source },
+            error => Self::Broken { path, line, why: error.to_string() },
+        }
     }
 
     pub(crate) fn broken(path: &Path, line: Option<usize>, why: impl ToString) -> Self {

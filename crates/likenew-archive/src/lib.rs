@@ -36,7 +36,7 @@ pub use audit::{
 };
 pub use error::ArchiveError;
 pub use live::{LiveWriter, read_live};
-pub use machine::{Machine, SCHEMA};
+pub use machine::{Machine, SCHEMA, Settings};
 pub use record::{Header, Record};
 pub use run::Run;
 pub use sample_reader::SampleReader;

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
+use likenew_core::input::{self, InputError, RECORD, RECORDS};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -115,14 +116,17 @@ pub(crate) fn each<T: DeserializeOwned>(
     notes: &mut Vec<String>,
     mut take: impl FnMut(T),
 ) -> Result<bool, ArchiveError> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        file => file.map_err(ArchiveError::system("read", path))?,
+    let file = match input::open(path, RECORDS) {
+        Err(error) if error.is_missing() => return Ok(false),
+        file => file.map_err(ArchiveError::input(path, None))?,
     };
+    if file.metadata().is_ok_and(|file| file.len() > RECORDS.bytes_max) {
+        return Err(ArchiveError::input(path, None)(InputError::TooLarge { kind: RECORDS }));
+    }
     let (mut reader, mut line) = (BufReader::new(file), Vec::new());
     for number in 1.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(ArchiveError::system("read", path))? == 0 {
+        let length = input::next_line(&mut reader, &mut line, RECORD);
+        if length.map_err(ArchiveError::input(path, Some(number)))? == 0 {
             break;
         }
         if !line.ends_with(b"\n") {

@@ -26,6 +26,30 @@ pub struct Machine {
     pub geometry: Geometry,
     /// What measured it, its version included.
     pub instrument: Instrument,
+    /// How it was carried out, where that was not as usual.
+    #[serde(default, skip_serializing_if = "Settings::is_usual")]
+    pub settings: Settings,
+}
+
+/// What was asked for beside the plan: a run that goes on goes on so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// What was to carry the I/O, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// What was to stay free of a folder's file system, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve_bytes: Option<u64>,
+    /// Whether every single I/O is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub samples: bool,
+}
+
+impl Settings {
+    /// Whether nothing was asked for.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Machine {
@@ -36,7 +60,20 @@ impl Machine {
         geometry: Geometry,
         instrument: Instrument,
     ) -> Self {
-        Self { schema: SCHEMA, began: began.into(), identity, geometry, instrument }
+        Self {
+            schema: SCHEMA,
+            began: began.into(),
+            identity,
+            geometry,
+            instrument,
+            settings: Settings::default(),
+        }
+    }
+
+    /// The same, carried out so.
+    #[must_use]
+    pub fn with_settings(self, settings: Settings) -> Self {
+        Self { settings, ..self }
     }
 }
 

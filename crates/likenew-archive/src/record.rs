@@ -1,9 +1,8 @@
 //! A run that is read.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use likenew_core::input::{self, Kind};
 use likenew_core::look::Sight;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Past, past};
@@ -49,14 +48,14 @@ impl Header {
     /// It is no run folder, of a newer schema, or damaged.
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
         let path = folder.join(PLAN);
-        let text = read(folder, PLAN)?;
+        let text = read(folder, PLAN, input::PLAN)?;
         let version: Version =
             toml::from_str(&text).map_err(|error| ArchiveError::broken(&path, None, error))?;
         check_schema(&path, version.schema)?;
         let plan = toml::from_str(&text).map_err(|error| ArchiveError::broken(&path, None, error))?;
 
         let path = folder.join(MACHINE);
-        let text = read(folder, MACHINE)?;
+        let text = read(folder, MACHINE, input::MACHINE)?;
         let version: Version =
             serde_json::from_str(&text).map_err(|error| ArchiveError::broken(&path, None, error))?;
         check_schema(&path, version.schema)?;
@@ -76,11 +75,15 @@ impl Record {
         let mut notes = Vec::new();
         let segments = lines::read(&folder.join(SEGMENTS), &mut notes)?;
         let segments: Vec<Segment> = segments.ok_or_else(|| not_a_run(folder, SEGMENTS))?;
+        check(&folder.join(SEGMENTS), segments.iter().map(Segment::check))?;
         let mut sights: Vec<Sight> = lines::read(&folder.join(SIGHTS), &mut notes)?.unwrap_or_default();
+        check(&folder.join(SIGHTS), sights.iter().map(Sight::check))?;
         // A look that was taken after a workload whose record was torn belongs to what is gone.
         sights.retain(|sight| sight.after <= segments.len());
         let findings = read_findings(folder, &mut notes);
-        Ok(Self { path: folder.to_owned(), header, segments, sights, findings, notes })
+        let record = Self { path: folder.to_owned(), header, segments, sights, findings, notes };
+        record.evidence().check().map_err(|why| ArchiveError::broken(folder, None, why))?;
+        Ok(record)
     }
 
     /// What a procedure is asked about. A simulated drive's books are those after the last workload or look.
@@ -112,18 +115,23 @@ impl Record {
     }
 }
 
+/// Fails at the first line whose numbers cannot have been measured.
+fn check(path: &Path, lines: impl Iterator<Item = Result<(), String>>) -> Result<(), ArchiveError> {
+    let mut lines = lines.enumerate();
+    lines.try_for_each(|(index, line)| line.map_err(|why| ArchiveError::broken(path, Some(index + 1), why)))
+}
+
 /// The one thing in a file that every schema has.
 #[derive(Deserialize)]
 struct Version {
     schema: Option<u64>,
 }
 
-fn read(folder: &Path, name: &'static str) -> Result<String, ArchiveError> {
+fn read(folder: &Path, name: &'static str, kind: Kind) -> Result<String, ArchiveError> {
     let path = folder.join(name);
-    fs::read_to_string(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_a_run(folder, name),
-        io::ErrorKind::InvalidData => ArchiveError::broken(&path, None, "it is not text"),
-        _ => ArchiveError::system("read", &path)(error),
+    input::read_text(&path, kind).map_err(|error| match error {
+        error if error.is_missing() => not_a_run(folder, name),
+        error => ArchiveError::input(&path, None)(error),
     })
 }
 
@@ -133,8 +141,8 @@ fn not_a_run(folder: &Path, missing: &'static str) -> ArchiveError {
 
 /// Verdicts can be made again, so that damage to them keeps nobody from the evidence.
 fn read_findings(folder: &Path, notes: &mut Vec<String>) -> Option<Findings> {
-    let text = match fs::read(folder.join(VERDICTS)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+    let text = match input::read(&folder.join(VERDICTS), input::FINDINGS) {
+        Err(error) if error.is_missing() => return None,
         text => text.map_err(|error| error.to_string()),
     };
     let findings = text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
+use likenew_core::input::{self, SAMPLES};
 use likenew_core::io::Op;
 use likenew_core::sample::Sample;
 use parquet::column::reader::get_typed_column_reader;
@@ -36,7 +37,7 @@ impl SampleReader {
         let broken = |error: ParquetError| {
             ArchiveError::broken(path, None, format!("it was not closed, or is no file of samples ({error})"))
         };
-        let file = File::open(path).map_err(ArchiveError::system("read", path))?;
+        let file = input::open(path, SAMPLES).map_err(ArchiveError::input(path, None))?;
         let file = contained(|| SerializedFileReader::new(file)).map_err(broken)?;
         let schema = parse_message_type(SCHEMA_TEXT).expect("the schema is valid");
         if *file.metadata().file_metadata().schema() != schema {

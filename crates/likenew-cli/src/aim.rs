@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Drive;
+use likenew_core::input;
 use likenew_core::procedure::{Layout, Procedure};
 use likenew_core::units::amount;
 use likenew_real::consent::{Agreement, Loss, UnusedSpace};
+use likenew_real::drive_lock::DriveLock;
 use likenew_real::facts::Glance;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
@@ -15,7 +17,8 @@ use likenew_sim::{Named, Spec, State};
 use crate::arguments::{Carry, EngineName};
 use crate::cures::Cures;
 use crate::exit::Failure;
-use crate::rewriting::Rewriting;
+use crate::locking::lock;
+use crate::refreshing::DeviceRefresh;
 use crate::whole::{Right, Whole};
 use crate::{prompt, refreshing};
 
@@ -195,6 +198,18 @@ impl Aim {
         }
     }
 
+    /// Keeps other runs from the drives below it, while this lives; what is simulated has none. Nothing when somebody asked to stop while that
+    /// was waited for.
+    ///
+    /// # Errors
+    /// A refusal that says who is at work there.
+    pub(crate) fn lock(&self, how: &Carry) -> Result<Option<DriveLock>, Failure> {
+        match self.path() {
+            Some(path) => lock(&[path], how.wait_for_drive),
+            None => Ok(Some(DriveLock::default())),
+        }
+    }
+
     /// Whether it is measured with own files.
     pub(crate) fn is_folder(&self) -> bool {
         matches!(self, Self::Real(_, Place::Folder { .. }) | Self::Kept(_, Place::Folder { .. }, ..))
@@ -232,10 +247,12 @@ impl Aim {
                 spec.model(read_file).map_err(|error| Failure::Usage(error.to_string()))?.capacity_bytes
             }
             Self::Nop => likenew_real::nop::Nop::new().geometry().capacity,
-            Self::Real(_, place) | Self::Overwritten(_, place, _) | Self::Kept(_, place, ..) => match place {
-                Place::Folder { space, .. } => space.usable_bytes,
-                Place::File { bytes } | Place::Device { bytes, .. } => *bytes,
-            },
+            Self::Real(path, place) | Self::Overwritten(path, place, _) | Self::Kept(path, place, ..) => {
+                match place {
+                    Place::Folder { space, .. } => space.writable_bytes(path)?,
+                    Place::File { bytes } | Place::Device { bytes, .. } => *bytes,
+                }
+            }
         })
     }
 
@@ -257,7 +274,7 @@ impl Aim {
         )))
     }
 
-    /// Removes what a killed run has left in a folder: asks where there is somebody to ask.
+    /// Removes what an earlier run has left in a folder: asks where there is somebody to ask.
     pub(crate) fn clear_leftover(&mut self, how: &Carry) -> Result<(), Failure> {
         let (Self::Real(path, place) | Self::Kept(path, place, ..)) = self else { return Ok(()) };
         let Place::Folder { leftover, .. } = place else { return Ok(()) };
@@ -287,11 +304,11 @@ impl Aim {
     pub(crate) fn go_on(&self) -> Result<(), Failure> {
         match self {
             Self::Real(folder, Place::Folder { .. }) | Self::Kept(folder, Place::Folder { .. }, ..) => {
-                refreshing::go_on_aloud(folder)?;
+                refreshing::resume_and_report(folder)?;
             }
             Self::Kept(path, _, agreement, journal) => {
-                let rewriting = Rewriting::new(path, agreement.clone(), journal.clone())?;
-                rewriting.go_on(path)?;
+                let refresh = DeviceRefresh::new(path, agreement.clone(), journal.clone())?;
+                refresh.resume_and_report(path)?;
             }
             _ => {}
         }
@@ -326,9 +343,9 @@ impl Aim {
                 open_folder(path, layout, how, Some(agreement.clone()))
             }
             Self::Kept(path, _, agreement, journal) => {
-                let rewriting = Rewriting::new(path, agreement.clone(), journal.clone())?;
-                anstream::eprintln!("{}", rewriting.announced(path));
-                Ok(Box::new(Whole::open(path.clone(), Right::Rewrite(rewriting), engine(how.engine))?))
+                let refresh = DeviceRefresh::new(path, agreement.clone(), journal.clone())?;
+                anstream::eprintln!("{}", refresh.announced(path));
+                Ok(Box::new(Whole::open(path.clone(), Right::Rewrite(refresh), engine(how.engine))?))
             }
         }
     }
@@ -367,9 +384,10 @@ fn engine(name: EngineName) -> likenew_real::engine::Engine {
     }
 }
 
-/// Reads the file of a simulated drive.
+/// Reads the file of a simulated drive, or one that was saved.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    std::fs::read(path)
+    let is_saved = path.extension().is_some_and(|extension| extension == "snapshot");
+    Ok(input::read(path, if is_saved { input::SNAPSHOT } else { input::DRIVE })?)
 }
 
 fn open_simulated(spec: &Spec) -> Result<Box<dyn Drive>, Failure> {
@@ -379,7 +397,7 @@ fn open_simulated(spec: &Spec) -> Result<Box<dyn Drive>, Failure> {
 
 fn describe(leftover: &Leftover) -> String {
     format!(
-        "A run that was killed has left {} files ({}) in {}.",
+        "An earlier run has left {} files ({}) in {}.",
         leftover.files,
         amount(leftover.bytes),
         leftover.path.display()

@@ -29,9 +29,12 @@ mod verify;
 mod watch;
 mod xray;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use likenew_archive::Settings;
 use likenew_core::plan::Plan;
 use likenew_core::units::parse_size;
 use likenew_procedures::profile::Profile;
@@ -220,9 +223,39 @@ pub(crate) struct Carry {
     /// File systems, partition tables and the like that may be destroyed with it, by name
     #[arg(long, value_delimiter = ',', value_name = "NAME,..", requires = "consent")]
     pub(crate) destroy: Vec<String>,
+    /// Wait while another run of likenew works on the same drive, instead of refusing
+    #[arg(long)]
+    pub(crate) wait_for_drive: bool,
     /// Answer yes to questions of convenience; never replaces consent
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+impl Carry {
+    /// What a run that is interrupted has to go on with.
+    pub(crate) fn settings(&self) -> Settings {
+        let engine = self.engine.to_possible_value().expect("every engine has a name");
+        Settings {
+            engine: (self.engine != EngineName::Auto).then(|| engine.get_name().to_owned()),
+            reserve_bytes: self.reserve,
+            samples: self.samples,
+        }
+    }
+
+    /// The same with what the run began with, where nothing else was typed now.
+    ///
+    /// # Errors
+    /// A sentence: the run began with an engine that this version does not know.
+    pub(crate) fn go_on_with(&mut self, settings: &Settings) -> Result<(), String> {
+        if let Some(engine) = settings.engine.as_deref().filter(|_| self.engine == EngineName::Auto) {
+            self.engine = EngineName::from_str(engine, false).map_err(|_| {
+                format!("the run began with --engine {engine}, which is not known here: give another one")
+            })?;
+        }
+        self.reserve = self.reserve.or(settings.reserve_bytes);
+        self.samples |= settings.samples;
+        Ok(())
+    }
 }
 
 /// Where results go beside the terminal.
@@ -231,9 +264,40 @@ pub(crate) struct Output {
     /// Write the report as JSON to FILE, or to standard output with - (then nothing else is printed there)
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the report as one HTML page that works offline
-    #[arg(long, value_name = "FILE")]
+    /// Write the report as one HTML page that works offline, or to standard output with - (then nothing else is printed there)
+    #[arg(long, value_name = "FILE|-")]
     pub(crate) html: Option<PathBuf>,
+}
+
+impl Output {
+    /// Whether standard output is given to a report for programs or browsers, so that nothing else may stand there.
+    pub(crate) fn takes_standard_output(&self) -> bool {
+        [&self.json, &self.html].into_iter().flatten().any(|path| path == Path::new("-"))
+    }
+}
+
+/// What was typed.
+///
+/// # Errors
+/// Clap's, for what it refuses or shows itself; two reports at once to standard output.
+pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    let mut command = Arguments::command();
+    let matches = command.try_get_matches_from_mut(typed)?;
+    let mut deepest = &matches;
+    while let Some((_, inner)) = deepest.subcommand() {
+        deepest = inner;
+    }
+    let is_standard_output = |report: &str| {
+        let typed = deepest.try_get_raw(report).ok().flatten();
+        typed.is_some_and(|mut values| values.any(|value| value == "-"))
+    };
+    if is_standard_output("json") && is_standard_output("html") {
+        return Err(command.error(
+            ErrorKind::ArgumentConflict,
+            "--json - and --html - would both write to standard output: give one of them a file",
+        ));
+    }
+    Arguments::from_arg_matches(&matches)
 }
 
 /// Something that can be left off.
@@ -266,6 +330,14 @@ fn text<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
     text.parse()
 }
 
+/// A number within limits, which the message names when it is not.
+fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| format!("it takes a number from {least} to {most}"))
+    }
+}
+
 fn profile(text: &str) -> Result<Profile, String> {
     named(text, &Profile::ALL)
 }
@@ -282,10 +354,75 @@ fn named<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_grammar_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    fn resume(typed: &[&str]) -> Carry {
+        let typed = [&["likenew", "resume", "RUN"], typed].concat();
+        let Command::Resume(command) = parse(typed.iter().map(OsString::from)).unwrap().command else {
+            panic!("resume was typed")
+        };
+        command.how
+    }
+
+    /// What becomes of each flag of a run that goes on. A new flag has to be put into one of these lists.
+    #[test]
+    fn a_run_that_goes_on_forgets_no_flag() {
+        // Consent holds for one run, an answer for one question, and waiting and reports are asked for each time.
+        const TYPED_AGAIN: [&str; 6] = ["consent", "destroy", "yes", "json", "html", "wait-for-drive"];
+        const KEPT: [(&str, &str, &str); 3] =
+            [("engine", "posix", "uring"), ("reserve", "7MiB", "9MiB"), ("samples", "", "")];
+        let command = Arguments::command();
+        let resumed = command.find_subcommand("resume").unwrap();
+        let mut flags: Vec<&str> = resumed
+            .get_arguments()
+            .filter_map(|flag| flag.get_long())
+            .filter(|flag| !["help", "version"].contains(flag))
+            .collect();
+        let mut listed: Vec<&str> = KEPT.iter().map(|(flag, ..)| *flag).chain(TYPED_AGAIN).collect();
+        flags.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(flags, listed);
+        for (flag, before, now) in KEPT {
+            let typed = |value: &str| match value {
+                "" => vec![format!("--{flag}")],
+                value => vec![format!("--{flag}"), value.to_owned()],
+            };
+            let typed = |value: &str| {
+                let words = typed(value);
+                resume(&words.iter().map(String::as_str).collect::<Vec<_>>())
+            };
+            let settings = typed(before).settings();
+            assert!(!settings.is_usual(), "{flag}");
+            let stored: Settings = serde_json::from_value(serde_json::to_value(&settings).unwrap()).unwrap();
+            let mut gone_on = resume(&[]);
+            gone_on.go_on_with(&stored).unwrap();
+            assert_eq!(gone_on.settings(), settings, "{flag} is as it was");
+            let mut changed = typed(now);
+            changed.go_on_with(&stored).unwrap();
+            assert_eq!(changed.settings(), typed(now).settings(), "{flag} is what is typed now");
+        }
+        let strange = Settings { engine: Some("steam".into()), ..Settings::default() };
+        assert!(resume(&[]).go_on_with(&strange).unwrap_err().contains("--engine steam"));
+    }
+
+    #[test]
+    fn one_report_alone_goes_to_standard_output() {
+        let words = |line: &str| -> Vec<OsString> { line.split(' ').map(OsString::from).collect() };
+        for command in
+            ["bench sim:tiny-flash", "report RUN", "judge RUN", "import fio FILE", "resume RUN", "run PLAN"]
+        {
+            for both in ["--json - --html -", "--html=- --json=-"] {
+                let error = parse(words(&format!("likenew {command} {both}"))).expect_err(both);
+                assert_eq!(error.exit_code(), 2);
+                assert!(error.to_string().contains("both write to standard output"), "{error}");
+            }
+            for one in ["--json - --html page.html", "--json report.json --html -", "--html -"] {
+                assert!(parse(words(&format!("likenew {command} {one}"))).is_ok(), "{command} {one}");
+            }
+        }
     }
 }

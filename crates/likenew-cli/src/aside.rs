@@ -22,12 +22,10 @@ pub(crate) fn conducted(
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let rehearsal = Rehearsal::of(procedure, &evidence).map_err(anyhow::Error::msg)?;
     let mut follow = Follow {
-        progress: Progress::new(),
+        progress: Progress::of(&rehearsal.course, &drive),
         archive: None,
         samples: None,
         recordings: Recordings::default(),
-        expected: rehearsal.steps(),
-        done: 0,
         segments: 0,
     };
     let end = conduct(&mut drive, procedure, &mut evidence, &mut follow);

@@ -1,11 +1,10 @@
-//! What is done to real drives is written down before and after it, and never done to one drive by two runs.
+//! What is done to real drives is written down before and after it.
 
 use std::path::Path;
 
 use likenew_archive::{Agreed, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
 use likenew_real::clock::wall_date;
 use likenew_real::consent::{Loss, UnusedSpace};
-use likenew_real::drive_lock::DriveLock;
 use likenew_real::open::Place;
 use likenew_report::document::Document;
 
@@ -15,11 +14,11 @@ use crate::exit::{Exit, Failure};
 use crate::measure::Show;
 use crate::output;
 
-/// Does something to drives: locks them, writes down what is about to be done, `action` as data and `asked` in words, does it, shows the
+/// Does something to drives that the caller has locked: writes down what is about to be done, `action` as data and `asked` in words, does it, shows the
 /// report, and writes down how it ended. Of a simulated drive nothing is written down.
 ///
 /// # Errors
-/// Another run has one of the drives, or the log can not be written; or those of what is done.
+/// The log cannot be written; or those of what is done.
 pub(crate) fn audited(
     aim: &Aim,
     action: &str,
@@ -33,7 +32,7 @@ pub(crate) fn audited(
         done = Done::of(&document);
         output::put(vec![document], shown)
     });
-    if let Some(Begun { mut log, step, lock: _lock }) = begun {
+    if let Some(Begun { mut log, step }) = begun {
         let exit = ended.as_ref().map_or_else(Failure::exit, |exit| *exit);
         let outcome = AuditOutcome {
             complete: matches!(exit, Exit::Fine | Exit::Problem),
@@ -46,19 +45,17 @@ pub(crate) fn audited(
     ended
 }
 
-/// A step that was announced, and the lock on what it is done to.
+/// A step that was announced.
 struct Begun {
     log: AuditLog,
     step: AuditStep,
-    lock: DriveLock,
 }
 
 fn begin(aim: &Aim, path: &Path, action: &str, asked: &str) -> Result<Begun, Failure> {
-    let lock = DriveLock::take(path, &format!("{action} {}", path.display()))?;
     let place = AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
     let mut log = AuditLog::open(place).map_err(anyhow::Error::new)?;
     let step = log.begin(entry(aim, path, action, asked)?).map_err(anyhow::Error::new)?;
-    Ok(Begun { log, step, lock })
+    Ok(Begun { log, step })
 }
 
 /// How much was done, of what was to be.

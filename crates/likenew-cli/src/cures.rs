@@ -63,6 +63,8 @@ impl Drive for Cures {
     fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
         match (look, &self.agreement) {
             (Look::Cure(Cure::RefreshFiles { slower_than_bytes_per_s }), _) => {
+                // Whoever has a file open, ourselves included, keeps it from being rewritten.
+                self.drive.turn_to_old_files(false)?;
                 Ok(refresh_files(&self.folder, *slower_than_bytes_per_s))
             }
             (Look::Cure(Cure::DiscardUnused), Some(agreement)) => match give_up(&self.folder, agreement) {

@@ -1,8 +1,11 @@
 //! How a command can end, as scripts see it.
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use likenew_archive::ArchiveError;
 use likenew_core::fault::Fault;
+use likenew_core::input::InputError;
 use likenew_run::conduct::ConductError;
 use likenew_run::run::RunError;
 
@@ -52,6 +55,20 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// A file that was typed could not be read: wrong usage where nothing that can be read has this name, otherwise the system's failure.
+    pub(crate) fn unreadable(what: &str, error: InputError) -> Self {
+        let text = format!("could not read {what}: {error}");
+        match &error {
+            InputError::System(system) => match system.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => {
+                    Self::Usage(format!("{text}; check the spelling"))
+                }
+                _ => Self::Other(anyhow::Error::new(error).context(format!("could not read {what}"))),
+            },
+            _ => Self::Usage(text),
+        }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
@@ -77,6 +94,20 @@ fn with_causes(error: &anyhow::Error) -> String {
         cause if said.is_empty() => cause,
         cause => format!("{said}: {cause}"),
     })
+}
+
+/// A run folder that was typed and is none is wrong usage.
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        let is_typed_wrong = match &error {
+            ArchiveError::NotARun { .. } => true,
+            ArchiveError::System { source, .. } => {
+                matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+            }
+            _ => false,
+        };
+        if is_typed_wrong { Self::Usage(error.to_string()) } else { Self::Other(error.into()) }
+    }
 }
 
 impl From<Fault> for Failure {

@@ -1,7 +1,6 @@
 //! Facts as a person reads them: what stands out, then everything by subject, then what is not known and what would help.
 
 use std::fmt;
-use std::path::Path;
 
 use likenew_core::facts::{FactRow, Facts};
 use likenew_core::instrument::Instrument;
@@ -38,8 +37,7 @@ pub(crate) fn put(
         Seen::Facts(facts) => Some(facts),
         _ => None,
     });
-    let to_standard_output = output.json.as_deref() == Some(Path::new("-"));
-    let Some(facts) = seen.filter(|_| !to_standard_output) else {
+    let Some(facts) = seen.filter(|_| !output.takes_standard_output()) else {
         return output::put(vec![document(evidence, findings, instrument)], output);
     };
     let sheet = Factsheet { facts, findings: &findings, width: output::width().min(100), origins };

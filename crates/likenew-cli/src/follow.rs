@@ -2,6 +2,7 @@
 
 use likenew_archive::{Run, SampleWriter};
 use likenew_core::look::{Look, Sight};
+use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorded::Recorded;
 use likenew_core::recorder::Recorder;
 use likenew_core::segment::Segment;
@@ -19,17 +20,17 @@ pub(crate) struct Follow<'a> {
     pub(crate) archive: Option<&'a mut Run>,
     pub(crate) samples: Option<&'a SampleWriter>,
     pub(crate) recordings: Recordings,
-    /// How many workloads and looks there will be in all.
-    pub(crate) expected: usize,
-    /// How many there were so far …
-    pub(crate) done: usize,
-    /// … and how many workloads of them.
+    /// How many workloads there were so far.
     pub(crate) segments: usize,
 }
 
 impl Observer for Follow<'_> {
+    fn decides(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
+        self.progress.decides(procedure, evidence, step);
+    }
+
     fn begins(&mut self, workload: &Workload) {
-        self.progress.begins(&workload.name, self.done, self.expected);
+        self.progress.begins(&workload.name);
     }
 
     fn stop_asked(&self) -> bool {
@@ -49,7 +50,8 @@ impl Observer for Follow<'_> {
     }
 
     fn ended(&mut self, segment: &Segment) -> Result<(), String> {
-        (self.done, self.segments) = (self.done + 1, self.segments + 1);
+        self.segments += 1;
+        self.progress.ended();
         match &mut self.archive {
             Some(run) => run.push(segment).map_err(|error| error.to_string()),
             None => Ok(()),
@@ -57,11 +59,11 @@ impl Observer for Follow<'_> {
     }
 
     fn looks(&mut self, look: &Look) {
-        self.progress.begins(look.name(), self.done, self.expected);
+        self.progress.begins(look.name());
     }
 
     fn looked(&mut self, sight: &Sight) -> Result<(), String> {
-        self.done += 1;
+        self.progress.ended();
         self.progress.wrote(sight.bytes_written());
         match &mut self.archive {
             Some(run) => run.push_sight(sight).map_err(|error| error.to_string()),

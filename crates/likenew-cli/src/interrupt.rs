@@ -18,7 +18,8 @@ pub(crate) fn listen() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
             // What can not be removed in a hurry is marked; the next run finds it.
-            let _ = likenew_real::scratch::remove_all();
+            let removed = likenew_real::scratch::remove_all();
+            removed.into_iter().filter_map(Result::err).for_each(|fault| eprintln!("{fault}"));
             likenew_real::tracefs::remove_all();
             crate::screen::restore();
             std::process::exit(Exit::Interrupted as i32);

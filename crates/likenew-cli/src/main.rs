@@ -1,5 +1,7 @@
 //! The `likenew` binary: reads what was typed, lets one command do it, and turns its end into an exit code.
 
+#[cfg(test)]
+mod advice_tests;
 mod aim;
 mod arguments;
 mod aside;
@@ -16,6 +18,7 @@ mod follow;
 mod held_against;
 mod interrupt;
 mod known;
+mod locking;
 mod measure;
 mod mix_alone;
 mod output;
@@ -24,7 +27,6 @@ mod prompt;
 mod ranking;
 mod recordings;
 mod refreshing;
-mod rewriting;
 mod scanning;
 mod screen;
 mod twin;
@@ -35,18 +37,32 @@ mod whole;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use likenew_real::scratch::{LeftBehind, left_behind};
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    let typed = arguments::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let ended = run(typed);
+    report_left_behind();
+    match ended {
         Ok(exit) => exit.code(),
         Err(failure) => {
             anstream::eprintln!("{}", failure.message());
             failure.exit().code()
         }
+    }
+}
+
+/// Says which files of our own are still there, though the run is over.
+fn report_left_behind() {
+    for LeftBehind { path, why } in left_behind() {
+        anstream::eprintln!(
+            "{} could not be removed: {why}. It holds nothing of yours: delete it once its file system can be written to, or let the next run of \
+             likenew there remove it.",
+            path.display()
+        );
     }
 }
 
@@ -77,7 +93,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Judge(command) => commands::judge::run(&command),
         Command::Import(command) => commands::import::run(&command),
         Command::Watch(command) => commands::watch::run(&command),
-        Command::Resume(command) => commands::resume::run(&command),
+        Command::Resume(command) => commands::resume::run(command),
         Command::Help(command) => commands::help::run(&command),
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use indicatif::HumanDuration;
 use likenew_archive::{Archive, Machine, Run};
-use likenew_core::drive::{Drive, Need};
+use likenew_core::drive::{Drive, Kind, Need};
+use likenew_core::fault::Fault;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
-use likenew_core::look::Sight;
+use likenew_core::look::{Look, Sight};
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Past, Procedure, Step};
 use likenew_core::recorder::Stop;
@@ -14,6 +16,7 @@ use likenew_core::rehearsal::Rehearsal;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, amount, three_digits};
 use likenew_core::verdict::Findings;
+use likenew_core::workload::Workload;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
 use likenew_run::calibrate::calibrate;
@@ -74,8 +77,19 @@ pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure>
 /// Who is given the report when it is there.
 pub(crate) type Show<'a> = dyn FnMut(Document) -> Result<(), Failure> + 'a;
 
-/// Carries out a plan for somebody who shows the report.
+/// Carries out a plan for somebody who shows the report. What does I/O has the drive for itself.
 pub(crate) fn measure_for(plan: Plan, aim: &Aim, how: &How, show: &mut Show<'_>) -> Result<Exit, Failure> {
+    let does_io = !from_plan(&plan).map_err(Failure::Usage)?.only_looks() && how.export.is_none();
+    interrupt::listen()?;
+    let _lock = match does_io.then(|| aim.lock(how)).transpose()? {
+        Some(None) => return Ok(Exit::Interrupted),
+        lock => lock,
+    };
+    measure_locked(plan, aim, how, show)
+}
+
+/// The same where the drive is locked already.
+pub(crate) fn measure_locked(plan: Plan, aim: &Aim, how: &How, show: &mut Show<'_>) -> Result<Exit, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
     let mut drive = aim.open_for(&*procedure, how)?;
@@ -140,9 +154,15 @@ pub(crate) struct Measurement {
 /// Runs what is to be run, judges, keeps and shows.
 pub(crate) fn carry_out(measurement: Measurement, how: &Carry, show: &mut Show<'_>) -> Result<Exit, Failure> {
     let Measurement { mut drive, procedure, mut evidence, instrument, mut archive, rehearsal } = measurement;
+    if let Some(announcement) = announced(&rehearsal, &evidence) {
+        anstream::eprintln!("{announcement}");
+    }
     let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &rehearsal, how);
-    // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back.
-    drop(drive);
+    // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back. On a drive that hangs
+    // that may never end, so there it comes last.
+    let mut drive = Some(drive);
+    let is_hung = matches!(end, Ok(End::Fault(Fault::Hung(_))));
+    drive.take_if(|_| !is_hung);
     let findings = judge(&*procedure, &evidence);
     // What was measured is shown even where it could not be kept.
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
@@ -160,7 +180,45 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry, show: &mut Show<'
     }
     let exit = said(end?, found);
     kept.map_err(anyhow::Error::new)?;
+    if is_hung {
+        anstream::eprintln!("The kernel lets this program end when the drive answers or is gone.");
+    }
+    drop(drive);
     Ok(exit)
+}
+
+/// What a run on a real drive will write and how long it takes, by its dry run. What a simulated drive writes costs nobody anything.
+fn announced(rehearsal: &Rehearsal, evidence: &Evidence) -> Option<String> {
+    let place = match evidence.identity.kind {
+        Kind::Folder => " in temporary files, always deleted",
+        Kind::File | Kind::Device => "",
+        Kind::Simulated | Kind::Nop => return None,
+    };
+    let written = match written_most(rehearsal) {
+        (0, _) => "Writes nothing".to_owned(),
+        (bytes, true) => format!("Writes up to {}{place}", amount(bytes)),
+        (bytes, false) => format!("Writes about {}{place}", amount(bytes)),
+    };
+    let time = match rehearsal.elapsed {
+        span if span < Nanos::from_secs(1) => "less than a second".to_owned(),
+        span => format!("about {}", HumanDuration(std::time::Duration::from_nanos(span.0))),
+    };
+    Some(format!("{written}. Takes {time} on a drive that moves 500 MB/s."))
+}
+
+/// Bytes that a run writes, and whether a faster drive than the assumed one cannot come to more: what only time ends has no bound.
+fn written_most(rehearsal: &Rehearsal) -> (u64, bool) {
+    let writes =
+        rehearsal.workloads.iter().filter(|workload| workload.writes() && workload.reaches_the_drive());
+    let bound = |workload: &Workload| {
+        let longest = workload.streams.iter().map(|stream| u64::from(stream.size.max())).max().unwrap_or(0);
+        let by_ops = workload.until.ops.map(|ops| ops.saturating_mul(longest));
+        workload.until.bytes.into_iter().chain(by_ops).min()
+    };
+    let bounds: Vec<Option<u64>> = writes.map(bound).collect();
+    let looks: u64 = rehearsal.looks.iter().map(Look::bytes_written).sum();
+    let bounded = bounds.iter().flatten().fold(looks, |sum, bytes| sum.saturating_add(*bytes));
+    (bounded.max(rehearsal.bytes_written), bounds.iter().all(Option::is_some))
 }
 
 /// A report's document from evidence and what was concluded from it.
@@ -213,14 +271,11 @@ fn follow(
         Some(run) if how.samples => Some(run.samples().map_err(anyhow::Error::new)?),
         _ => None,
     };
-    let expected = evidence.steps() + rehearsal.steps();
     let mut follow = Follow {
-        progress: Progress::new(),
+        progress: Progress::of(&rehearsal.course, drive),
         archive,
         samples: samples.as_ref(),
         recordings: Recordings::default(),
-        expected,
-        done: evidence.steps(),
         segments: evidence.segments.len(),
     };
     let end = conduct(drive, procedure, evidence, &mut follow);
@@ -251,7 +306,9 @@ pub(crate) fn said(end: End, found_problem: bool) -> Exit {
             }
             Exit::Unfinished
         }
-        End::Failed(Stop::Reached | Stop::Interrupted) => unreachable!("a run fails with an error"),
+        End::Failed(Stop::Reached | Stop::Interrupted | Stop::JobFailed { .. }) => {
+            unreachable!("a run fails with an error")
+        }
         End::Fault(fault) => {
             anstream::eprintln!("likenew: the run ended early: {fault}");
             Exit::Unfinished
@@ -261,7 +318,7 @@ pub(crate) fn said(end: End, found_problem: bool) -> Exit {
 
 /// A plan that would never end, or not while anybody waits for it, is refused before anything is measured.
 fn refuse_absurd(rehearsal: &Rehearsal, evidence: &Evidence) -> Result<(), Failure> {
-    let Rehearsal { workloads, bytes_moved, bytes_written, elapsed, ends, looks: _ } = rehearsal;
+    let Rehearsal { workloads, bytes_moved, bytes_written, elapsed, ends, .. } = rehearsal;
     let much = *bytes_moved / evidence.geometry.capacity.max(1) >= PASSES_MOST;
     if *ends && *elapsed <= ELAPSED_MOST && !much {
         return Ok(());
@@ -336,7 +393,12 @@ fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String, Failure> {
 fn instrument(drive: &dyn Drive, aim: &Aim) -> Result<Instrument, Failure> {
     let clock = if aim.is_real() { Clock::Wall } else { Clock::Virtual };
     let calibration = match clock {
-        Clock::Wall => Some(calibrate(&mut likenew_real::nop::Nop::new())?),
+        Clock::Wall => {
+            let mut limits = calibrate(&mut likenew_real::nop::Nop::new())?;
+            let is_ring = drive.identity().engine.contains("io_uring");
+            limits.added_latency = is_ring.then(likenew_real::added_latency::measure).flatten();
+            Some(limits)
+        }
         Clock::Virtual => None,
     };
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -348,7 +410,8 @@ fn archive(evidence: &Evidence, instrument: &Instrument, how: &How) -> Result<Op
         return Ok(None);
     }
     let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
-    let machine = Machine::new(likenew_real::clock::wall_date(), identity, geometry, instrument.clone());
+    let machine = Machine::new(likenew_real::clock::wall_date(), identity, geometry, instrument.clone())
+        .with_settings(how.settings());
     let archive = Archive::new(archive_root(how.keep.archive.as_deref())?);
     Ok(Some(archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?))
 }

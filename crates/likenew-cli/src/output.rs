@@ -15,9 +15,8 @@ use crate::ranking::ranking;
 
 /// Shows one document, or several side by side, wherever it was asked for.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
-    let to_standard_output = output.json.as_deref() == Some(Path::new("-"));
     let documents = put_files(documents, output)?;
-    if to_standard_output {
+    if output.takes_standard_output() {
         return Ok(());
     }
     print(&show(&documents, &terminal()))?;
@@ -37,7 +36,7 @@ fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<Labelled>,
     let json = output.json.as_deref().map(|path| Ok::<_, Failure>((path, json(&documents)?))).transpose()?;
     let documents = label_all(documents);
     if let Some(path) = &output.html {
-        write(path, &page(&documents)?)?;
+        write_to(path, &page(&documents)?)?;
     }
     if let Some((path, text)) = json {
         write_to(path, &text)?;
@@ -46,13 +45,8 @@ fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<Labelled>,
 }
 
 fn say_page(output: &Output) -> Result<(), Failure> {
-    let Some(path) = &output.html else { return Ok(()) };
-    let plain = if html::is_rich() {
-        ""
-    } else {
-        " (plain: this build has no charts, as Node was not there to build them)"
-    };
-    print(&format!("\nThe page is {}{plain}.\n", path.display()))
+    let Some(path) = output.html.as_deref().filter(|path| *path != Path::new("-")) else { return Ok(()) };
+    print(&format!("\nThe page is {}.\n", path.display()))
 }
 
 /// One document as it is; several as a list.

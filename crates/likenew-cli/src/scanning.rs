@@ -1,6 +1,7 @@
 //! Looks through a user's folders, with a line that says how far it is, and makes it a part of a plan.
 
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::units::amount;
@@ -9,10 +10,13 @@ use likenew_real::scan::{GroupScan, NoScan, Progress, Refusals, Request, Scan, s
 
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::locking::lock;
 
-/// What the files in these folders are; nothing when somebody asked to stop.
-pub(crate) fn look_through(request: &Request) -> Result<Option<FileScan>, Failure> {
+/// What the files in these folders are; nothing when somebody asked to stop. Nobody else works on their drives meanwhile.
+pub(crate) fn look_through(request: &Request, wait: bool) -> Result<Option<FileScan>, Failure> {
     interrupt::listen()?;
+    let folders: Vec<&Path> = request.folders.iter().map(PathBuf::as_path).collect();
+    let Some(_lock) = lock(&folders, wait)? else { return Ok(None) };
     let bar = ProgressBar::new_spinner();
     let style = "{spinner} {elapsed} gone  {msg}";
     bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));

@@ -34,7 +34,7 @@ pub(crate) fn span(asked: Option<u64>, usual: u64, step: u64, aim: &Aim) -> Resu
     if span == 0 {
         let (there, least) = (amount(usable), amount(step));
         return Err(Failure::Usage(format!(
-            "{there} are too little to measure: at least {least} are needed"
+            "the target has {there}, and a measurement takes {least} at least: give a shorter --block, or a larger target"
         )));
     }
     Ok(span)

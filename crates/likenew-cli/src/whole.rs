@@ -24,7 +24,7 @@ use likenew_real::erase::samples::Samples;
 use likenew_real::open::{Options, open};
 
 use crate::interrupt;
-use crate::rewriting::Rewriting;
+use crate::refreshing::DeviceRefresh;
 
 /// Places that are looked at before and after everything was to be given up.
 const SAMPLES: u64 = 1024;
@@ -34,7 +34,7 @@ pub(crate) enum Right {
     /// Everything on it may be lost.
     Lose(Agreement),
     /// It may be written to, with what is on it already; it is measured by reads.
-    Rewrite(Rewriting),
+    Rewrite(DeviceRefresh),
 }
 
 /// An open device, and what opens it again.
@@ -101,7 +101,7 @@ impl Whole {
         }
         match &self.right {
             Right::Lose(agreement) => Consent::to_overwrite(&self.path, agreement),
-            Right::Rewrite(rewriting) => Consent::to_rewrite(&self.path, &rewriting.agreement),
+            Right::Rewrite(refresh) => Consent::to_rewrite(&self.path, &refresh.agreement),
         }
     }
 }
@@ -179,7 +179,7 @@ impl Drive for Whole {
             }
             (Look::Cure(Cure::Refresh { pieces }), Right::Rewrite(_)) => {
                 self.alone(Deed::Refresh, |right, consent| match right {
-                    Right::Rewrite(rewriting) => rewriting.rewrite(consent, pieces),
+                    Right::Rewrite(refresh) => refresh.refresh(consent, pieces),
                     Right::Lose(_) => unreachable!("it was just looked at"),
                 })
             }

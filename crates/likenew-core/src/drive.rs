@@ -54,7 +54,7 @@ pub trait Drive {
     }
 
     /// Its addresses are those of the owner's old files from here on, which can only be read, or its own again. They are looked for where they have
-    /// not been.
+    /// not been, and none of them is open any more once its addresses are its own again.
     ///
     /// # Errors
     /// It has none.
@@ -136,6 +136,16 @@ pub struct Identity {
     pub accounting: Option<Accounting>,
 }
 
+impl Identity {
+    /// What a drive with platters says of itself among its facts, where the system knows.
+    pub const ROTATES: (&'static str, &'static str) = ("rotating", "yes");
+
+    /// Whether it is known to rotate.
+    pub fn rotates(&self) -> bool {
+        self.facts.iter().any(|(name, value)| (name.as_str(), value.as_str()) == Self::ROTATES)
+    }
+}
+
 /// Exact counts of a simulated drive since it was opened; making its past is not in them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accounting {
@@ -152,6 +162,13 @@ pub struct Accounting {
     /// How worn the flash is, its making included; a disk has none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wear: Option<Wear>,
+}
+
+impl Accounting {
+    /// Whether these are the books of flash; a disk and a volume have no blocks to erase.
+    pub fn has_flash(&self) -> bool {
+        self.wear.is_some()
+    }
 }
 
 /// How often the erase blocks of a drive were erased since it was made.

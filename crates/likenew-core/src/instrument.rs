@@ -31,4 +31,18 @@ pub struct Calibration {
     pub random_data_bytes_per_s: f64,
     /// Bytes of data that compresses to a half, generated a second on one core.
     pub ratio_data_bytes_per_s: f64,
+    /// What is in each measured latency that is not the drive's; absent where the engine is not io_uring.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub added_latency: Option<AddedLatency>,
+}
+
+/// What the instrument adds to the latency of an I/O, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddedLatency {
+    /// Handing over an I/O that does nothing, and reading its completion: median.
+    pub call_ns: u64,
+    /// Waking up once a completion is there: median.
+    pub wake_ns_p50: u64,
+    /// The same, 99th percentile.
+    pub wake_ns_p99: u64,
 }

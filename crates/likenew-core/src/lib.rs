@@ -5,24 +5,28 @@
 //! estimates anything.
 
 pub mod access;
+pub mod block_store;
 pub mod busy;
 pub mod counters;
 pub mod cure;
 pub mod damage;
 pub mod drive;
+pub mod extents;
 pub mod facts;
 pub mod fault;
-pub mod ground;
+pub mod input;
 pub mod instrument;
 pub mod io;
 pub mod laws;
 pub mod look;
+pub mod measurement_error;
 pub mod memory;
 pub mod mix;
 pub mod old_files;
 pub mod outlook;
 pub mod place;
 pub mod plan;
+mod plausible;
 pub mod powercut;
 pub mod procedure;
 pub mod reading;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cure::{Cure, Cured};
 use crate::drive::Accounting;
+use crate::extents::ExtentMap;
 use crate::facts::Facts;
 use crate::old_files::{OLD_SEARCH, OldFiles};
 use crate::outlook::Outlook;
@@ -24,6 +25,8 @@ pub enum Look {
     Facts,
     /// Which of the owner's files have lain there for long; workloads may read [them](crate::workload::Workload::old_files) afterwards.
     OldFiles,
+    /// Where the file system has put what is addressed.
+    Extents,
     /// Which layers lie between the addresses and the medium, and which of them let TRIM pass.
     TrimPath,
     /// What the drive itself says it does with TRIM.
@@ -51,6 +54,7 @@ impl Look {
         match self {
             Self::Facts => "collecting facts",
             Self::OldFiles => "looking for old files",
+            Self::Extents => "looking where the files lie",
             Self::TrimPath => "looking at the layers",
             Self::TrimClaims => "asking the drive",
             Self::TrimReadBack(_) => "reading back what was given up",
@@ -72,6 +76,7 @@ impl Look {
             Self::Cure(cure) => cure.bytes_written(),
             Self::Facts
             | Self::OldFiles
+            | Self::Extents
             | Self::TrimPath
             | Self::TrimClaims
             | Self::Release { .. }
@@ -86,7 +91,7 @@ impl Look {
             Self::Release { wait, .. } => *wait,
             Self::Facts | Self::Outlook => FACTS_WAIT,
             Self::OldFiles => OLD_SEARCH,
-            Self::TrimPath | Self::TrimClaims | Self::Cure(_) => Nanos::ZERO,
+            Self::Extents | Self::TrimPath | Self::TrimClaims | Self::Cure(_) => Nanos::ZERO,
         }
     }
 }
@@ -101,6 +106,8 @@ pub enum Seen {
     Facts(Box<Facts>),
     /// Of [`Look::OldFiles`].
     OldFiles(OldFiles),
+    /// Of [`Look::Extents`].
+    Extents(ExtentMap),
     /// Of [`Look::TrimPath`].
     TrimPath(TrimPath),
     /// Of [`Look::TrimClaims`].

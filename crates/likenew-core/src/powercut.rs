@@ -12,7 +12,7 @@ use rand::seq::SliceRandom as _;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::ground::Ground;
+use crate::block_store::BlockStore;
 
 /// The switch that devices hang on: it counts their calls, and goes off when it is told to.
 #[derive(Clone, Debug, Default)]
@@ -217,7 +217,7 @@ fn no_power() -> io::Error {
     io::Error::other("there is no power")
 }
 
-impl Ground for Volatile {
+impl BlockStore for Volatile {
     fn bytes(&self) -> u64 {
         self.seen.bytes.len() as u64
     }

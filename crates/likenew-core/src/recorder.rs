@@ -26,6 +26,18 @@ pub enum Stop {
         /// The operating system's error number.
         errno: i32,
     },
+    /// A job of another program met this error of the operating system; which I/O it was is not known.
+    JobFailed {
+        /// The operating system's error number.
+        errno: i32,
+    },
+}
+
+impl Stop {
+    /// Whether something went wrong, so that what was measured until then is not the workload's.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::JobFailed { .. })
+    }
 }
 
 /// Takes the samples of one lane, pushed batch by batch, in order of completion.

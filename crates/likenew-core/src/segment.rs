@@ -78,13 +78,6 @@ impl Segment {
         self.ended - self.began
     }
 
-    /// Bytes moved while at least one I/O was outstanding, a second of that; 0 of nothing. Over all of the time where busy
-    /// time was not recorded.
-    pub fn busy_bytes_per_s(&self) -> f64 {
-        let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
-        per_second(bytes, if self.busy == Nanos::ZERO { self.elapsed() } else { self.busy })
-    }
-
     /// Bytes moved by this operation, over all streams.
     pub fn bytes(&self, op: Op) -> u64 {
         self.of(op).map(|tally| tally.bytes).sum()
@@ -114,18 +107,6 @@ impl Segment {
         total
     }
 
-    /// Bytes a second over the whole of it; 0 of nothing.
-    pub fn bytes_per_s(&self) -> f64 {
-        let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
-        per_second(bytes, self.elapsed())
-    }
-
-    /// I/Os a second over the whole of it; 0 of nothing.
-    pub fn iops(&self) -> f64 {
-        let ios: u64 = self.tallies.iter().map(|tally| tally.ios).sum();
-        per_second(ios, self.elapsed())
-    }
-
     /// Latencies of all operations together.
     pub fn latencies(&self) -> Latencies {
         self.total().latency
@@ -139,10 +120,6 @@ impl Segment {
     fn of(&self, op: Op) -> impl Iterator<Item = &Tally> {
         self.tallies.iter().filter(move |tally| tally.op == op)
     }
-}
-
-fn per_second(count: u64, span: Nanos) -> f64 {
-    if span == Nanos::ZERO { 0.0 } else { count as f64 / span.as_secs_f64() }
 }
 
 /// The recorder of one lane that makes a [`Segment`].
@@ -374,7 +351,7 @@ mod tests {
             (200, 200 * 4096, 0)
         );
         assert_eq!(segment.elapsed(), Nanos(200));
-        assert_eq!(segment.iops(), 200.0 / 200e-9);
+        assert_eq!(segment.iops(), Some(200.0 / 200e-9));
         assert_eq!(segment.slowest.len(), Segment::SLOWEST_MAX);
         assert_eq!(segment.slowest[0].latency(), Nanos(200));
         assert!(segment.slowest.is_sorted_by_key(|s| std::cmp::Reverse(s.latency())));

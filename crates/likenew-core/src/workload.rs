@@ -263,6 +263,25 @@ impl Workload {
             .map_err(|why| format!("workload \"{}\": {why}", self.name))
     }
 
+    /// What it comes to is counted in 64 bits, for many workloads together.
+    fn check_amounts(&self) -> Result<(), String> {
+        const MOST: u64 = 1 << 56;
+        let Until { ops, bytes, .. } = self.until;
+        for (name, amount) in [("until.bytes", bytes), ("window", self.window)] {
+            if let Some(amount) = amount.filter(|amount| *amount > MOST) {
+                return Err(format!("{name} = {amount} bytes is more than 64 PiB"));
+            }
+        }
+        let length = u64::from(self.length_max()).max(1);
+        if let Some(ops) = ops.filter(|ops| *ops > MOST / length) {
+            return Err(format!(
+                "until.ops = {ops} is more than 64 PiB of I/Os of {length} bytes: at most {}",
+                MOST / length
+            ));
+        }
+        Ok(())
+    }
+
     fn check_alone(&self) -> Result<(), String> {
         let Until { elapsed, ops, bytes } = self.until;
         if self.recorded.is_some() {
@@ -273,6 +292,7 @@ impl Workload {
                     .into(),
             );
         }
+        self.check_amounts()?;
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
             return Err("it needs at least one lane and at most 65535 streams".into());
         }
@@ -522,6 +542,9 @@ mod tests {
         case(&|w| w.streams[0].pace = Pace::Closed { depth: 0 }, "at least 1");
         case(&|w| w.streams[0].pace = Pace::Closed { depth: 5000 }, "in flight");
         case(&|w| w.lanes = 0, "lane");
+        case(&|w| w.until.ops = Some(1 << 57), "until.ops = 144115188075855872");
+        case(&|w| w.until.bytes = Some(u64::MAX), "until.bytes");
+        case(&|w| w.window = Some(u64::MAX), "window");
         case(&|w| w.samples = SAMPLES_MAX + 1, "kept one by one");
         case(&|w| w.streams[0].place = Place::Uniform("0..2GiB".parse().unwrap()), "beyond");
         case(&|w| w.streams[0].place = Place::Forward("0..2k".parse().unwrap()), "empty");

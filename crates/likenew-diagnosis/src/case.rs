@@ -2,7 +2,7 @@
 
 use likenew_core::facts::{Drive, DriveKind, DriveSince, Facts, Layer, LayerKind};
 
-use super::{Figure, Origin, Reference, Shape, Sign, Signs};
+use super::{Figure, Origin, Reference, Shape, Sign, Signs, Site};
 
 /// A random read that takes longer than this waits for an arm: the fastest disks turn 15000 times a minute, half a turn of which takes 2 ms
 /// (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency), and no flash that works takes a millisecond.
@@ -21,6 +21,8 @@ pub struct Case<'a> {
     pub references: &'a [Reference],
     /// What its shapes are like where it is as it should be, by its twin or its first run; empty where nobody knows.
     pub usual: &'a [(Shape, f64)],
+    /// What a cure would be applied to; absent where nobody asks for one.
+    pub site: Option<Site<'a>>,
 }
 
 impl<'a> Case<'a> {

@@ -1,5 +1,7 @@
 //! The contract of a cause.
 
+use likenew_core::outlook::Deed;
+
 use super::{Case, Scales, Symptom};
 
 /// What kind of reason a cause is.
@@ -39,6 +41,8 @@ pub struct Cure {
     pub cost: &'static str,
     /// How to see that it helped, as an instruction without a full stop.
     pub check: &'static str,
+    /// The step of `likenew recondition` that it is, if it is one.
+    pub deed: Option<Deed>,
 }
 
 /// What a cause is.

@@ -3,9 +3,14 @@
 /// Something that was seen, and how much it says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clue {
+    /// Its name in the table of weights.
+    pub name: &'static str,
     /// What was seen: a sentence without a full stop.
     pub sentence: String,
-    /// log₂ of how many times as probable this is with the cause at work as without it; below 0 it speaks against it.
+    /// With which probability it is there.
+    pub chance: f64,
+    /// log₂ of how many times as probable this is with the cause at work as without it; below 0 it speaks against it. 0 where another
+    /// clue of its group speaks for both.
     pub bits: f64,
 }
 

@@ -1,5 +1,7 @@
 //! Which causes explain what was measured, and what is left unexplained.
 
+use likenew_core::drive;
+
 use super::{ALL, Card, Case, Cause, Clue, Cure, Kind, Missing, Scales, Symptom, symptoms};
 
 /// A cause is named from this probability on.
@@ -94,9 +96,36 @@ impl Weighed {
             because: told(because),
             against: told(against),
             missing: self.scales.missing(),
-            cures: self.cause.cures(case),
+            cures: cures(case, self.cause),
         }
     }
+}
+
+/// What helps against a cause on the target of a case, the gentlest first. Advice stays where its command belongs to another kind of
+/// target, or to a name that nobody knows.
+pub fn cures(case: &Case<'_>, cause: &dyn Cause) -> Vec<Cure> {
+    let mut cures = cause.cures(case);
+    let is_simulated = case.site.is_some_and(|site| site.kind == drive::Kind::Simulated);
+    let belongs = |command: &str| {
+        let is_own = command.starts_with("likenew ");
+        (is_own || !is_simulated) && PLACEHOLDERS.iter().all(|word| !command.contains(word))
+    };
+    for cure in cures.iter_mut().filter(|cure| !cure.command.as_deref().is_none_or(belongs)) {
+        (cure.command, cure.undo) = (None, None);
+    }
+    cures
+}
+
+/// What stands for a name that is not known.
+const PLACEHOLDERS: [&str; 3] = ["/dev/DRIVE", "MOUNT_POINT", " NAME"];
+
+/// What every clue of every cause came to on a case, whether the cause is named or not: what weights are fitted to.
+pub fn clues(case: &Case<'_>) -> Vec<(&'static str, Clue)> {
+    let of = |cause: &&'static dyn Cause| {
+        let name = cause.card().name;
+        cause.weigh(case).clues().into_iter().map(move |clue| (name, clue)).collect::<Vec<_>>()
+    };
+    ALL.iter().flat_map(of).collect()
 }
 
 /// Weighs every cause against all others.

@@ -1,11 +1,14 @@
 //! The scales on which a cause is weighed.
 
+use super::weights::{Weight, prior};
 use super::{Clue, Missing, Sign};
 
 /// What speaks for a cause and against it, in bits: log₂ of likelihood ratios, which add up as far as clues are independent given the
-/// cause (I. J. Good, "Weight of evidence: a brief survey", Bayesian Statistics 2 (1985) 249–270). Causes choose clues that are.
+/// cause (I. J. Good, "Weight of evidence: a brief survey", Bayesian Statistics 2 (1985) 249–270). Clues that are not stand in one group of the table of
+/// weights and count once: the strongest for the cause, or where none is, the strongest against it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scales {
+    cause: &'static str,
     prior_bits: f64,
     clues: Vec<Clue>,
     missing: Vec<Missing>,
@@ -15,46 +18,61 @@ pub struct Scales {
 const BITS_MAX: f64 = 8.0;
 
 impl Scales {
-    /// Empty, but for how common the cause is among drives whose owners ask, in bits of odds.
-    pub fn new(prior_bits: f64) -> Self {
-        Self { prior_bits, clues: Vec::new(), missing: Vec::new() }
+    /// Empty, but for how common a cause is.
+    pub fn of(cause: &'static str) -> Self {
+        Self { cause, prior_bits: prior(cause), clues: Vec::new(), missing: Vec::new() }
     }
 
-    /// Weighs a measured number by the probability that it is above a threshold. `bits` are what it says if it is and if it is not;
-    /// `how` says how it could be measured where it was not.
+    /// Weighs a measured number by the probability that it is above a threshold. `how` says how it could be measured where it was not.
     pub fn sign(
         &mut self,
+        clue: &'static str,
         sign: Option<Sign>,
         threshold: f64,
-        bits: (f64, f64),
         say: impl Fn(Sign) -> String,
         how: &str,
     ) {
         match sign {
-            Some(sign) => {
-                let chance = sign.chance_above(threshold);
-                // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would outweigh the common one.
-                self.add(say(sign), chance * bits.0 + (1.0 - chance) * bits.1);
-            }
-            None => self.lack(how, bits),
+            Some(sign) => self.add(clue, say(sign), sign.chance_above(threshold)),
+            None => self.lack(clue, how),
         }
     }
 
     /// Weighs a fact that holds or does not. `say` puts it in words, either way.
-    pub fn fact(&mut self, fact: Option<bool>, bits: (f64, f64), say: impl Fn(bool) -> String, how: &str) {
+    pub fn fact(&mut self, clue: &'static str, fact: Option<bool>, say: impl Fn(bool) -> String, how: &str) {
         match fact {
-            Some(holds) => self.add(say(holds), if holds { bits.0 } else { bits.1 }),
-            None => self.lack(how, bits),
+            Some(holds) => self.add(clue, say(holds), f64::from(u8::from(holds))),
+            None => self.lack(clue, how),
         }
     }
 
-    fn add(&mut self, sentence: String, bits: f64) {
-        self.clues.push(Clue { sentence, bits: bits.clamp(-BITS_MAX, BITS_MAX) });
+    fn add(&mut self, name: &'static str, sentence: String, chance: f64) {
+        let weight = Weight::of(self.cause, name);
+        // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would outweigh the common one.
+        let bits = chance * weight.there + (1.0 - chance) * weight.absent;
+        let mut clue = Clue { name, sentence, chance, bits: bits.clamp(-BITS_MAX, BITS_MAX) };
+        if let Some(group) = weight.group {
+            let cause = self.cause;
+            let counts =
+                |other: &Clue| other.bits != 0.0 && Weight::of(cause, other.name).group == Some(group);
+            if let Some(rival) = self.clues.iter_mut().find(|other| counts(other)) {
+                let is_stronger = if clue.bits.max(rival.bits) > 0.0 {
+                    clue.bits > rival.bits
+                } else {
+                    clue.bits < rival.bits
+                };
+                let loser = if is_stronger { rival } else { &mut clue };
+                loser.bits = 0.0;
+            }
+        }
+        self.clues.push(clue);
     }
 
-    fn lack(&mut self, how: &str, (one, other): (f64, f64)) {
+    fn lack(&mut self, clue: &'static str, how: &str) {
+        let weight = Weight::of(self.cause, clue);
         if !how.is_empty() {
-            self.missing.push(Missing { how: how.to_owned(), bits: one.abs().max(other.abs()) });
+            let bits = weight.there.abs().max(weight.absent.abs());
+            self.missing.push(Missing { how: how.to_owned(), bits });
         }
     }
 
@@ -86,39 +104,81 @@ impl Scales {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::WEIGHTS;
 
     fn say(sign: Sign) -> String {
         format!("it is {}", sign.value)
     }
 
+    /// Bits of a clue that is there for certain.
+    fn there(cause: &'static str, clue: &'static str) -> f64 {
+        Weight::of(cause, clue).there
+    }
+
     #[test]
     fn bits_add_up_and_doubt_weakens_them() {
-        let mut sure = Scales::new(-3.0);
-        sure.sign(Some(Sign::within(2.0, 0.01)), 1.5, (5.0, -3.0), say, "measure it");
-        assert!((sure.bits() - 2.0).abs() < 0.01 && (sure.chance() - 0.8).abs() < 0.01);
-        let mut unsure = Scales::new(-3.0);
-        unsure.sign(Some(Sign::new(2.0, 1.0, 4.0)), 1.5, (5.0, -3.0), say, "measure it");
-        assert!(unsure.bits() < sure.bits() && unsure.bits() > -3.0);
-        let mut against = Scales::new(-3.0);
-        against.sign(Some(Sign::within(1.0, 0.01)), 1.5, (5.0, -3.0), say, "measure it");
-        assert!((against.bits() + 6.0).abs() < 0.01);
+        let bits = |sign: Sign| {
+            let mut scales = Scales::of("no_trim");
+            scales.sign("trim_helps", Some(sign), 1.5, say, "measure it");
+            (scales.bits(), scales.chance())
+        };
+        let (prior, weight) = (prior("no_trim"), Weight::of("no_trim", "trim_helps"));
+        let sure = bits(Sign::within(2.0, 0.01));
+        assert!((sure.0 - prior - weight.there).abs() < 0.01);
+        assert!((sure.1 - 1.0 / (1.0 + (-sure.0).exp2())).abs() < 1e-9);
+        let unsure = bits(Sign::new(2.0, 1.0, 4.0));
+        assert!(unsure.0 < sure.0 && unsure.0 > prior);
+        let against = bits(Sign::within(1.0, 0.01));
+        assert!((against.0 - prior - weight.absent).abs() < 0.01);
+    }
+
+    #[test]
+    fn clues_with_one_root_count_once() {
+        let of = |blocked: bool, sent: bool, is_sent_first: bool| {
+            let mut scales = Scales::of("no_trim");
+            let mut all = [("trim_blocked", blocked), ("trim_sent", sent)];
+            if is_sent_first {
+                all.reverse();
+            }
+            for (clue, holds) in all {
+                scales.fact(clue, Some(holds), |_| clue.to_owned(), "");
+            }
+            scales.bits() - prior("no_trim")
+        };
+        let (blocked, sent) = (Weight::of("no_trim", "trim_blocked"), Weight::of("no_trim", "trim_sent"));
+        for first in [false, true] {
+            assert_eq!(
+                of(true, false, first),
+                sent.absent,
+                "nothing sends, and it would not arrive: one reason"
+            );
+            assert_eq!(
+                of(true, true, first),
+                blocked.there,
+                "what is blocked is of no use, whoever sends it"
+            );
+            assert_eq!(of(false, true, first), sent.there);
+        }
+        let mut apart = Scales::of("no_trim");
+        apart.fact("trim_blocked", Some(true), |_| String::new(), "");
+        apart.sign("trim_helps", Some(Sign::within(2.0, 0.01)), 1.3, say, "");
+        let sum = blocked.there + there("no_trim", "trim_helps");
+        assert!((apart.bits() - prior("no_trim") - sum).abs() < 0.01, "what is independent adds up");
     }
 
     #[test]
     fn what_is_not_known_weighs_nothing_and_is_asked_for() {
-        let mut scales = Scales::new(0.0);
-        scales.fact(None, (1.0, -4.0), |_| String::new(), "ask as root");
-        scales.sign(None, 1.0, (6.0, -1.0), say, "write more");
-        scales.fact(None, (9.0, -9.0), |_| String::new(), "");
-        assert_eq!((scales.bits(), scales.clues().len()), (0.0, 0));
+        let mut scales = Scales::of("heat");
+        scales.fact("near_limit", None, |_| String::new(), "ask as root");
+        scales.sign("slower_when_warm", None, 1.0, say, "load it");
+        scales.fact("throttle_count", None, |_| String::new(), "");
+        assert_eq!((scales.bits(), scales.clues().len()), (prior("heat"), 0));
         let how: Vec<String> = scales.missing().into_iter().map(|missing| missing.how).collect();
-        assert_eq!(how, ["write more", "ask as root"]);
+        assert_eq!(how, ["load it", "ask as root"]);
     }
 
     #[test]
     fn no_clue_is_worth_more_than_the_unforeseen_allows() {
-        let mut scales = Scales::new(0.0);
-        scales.fact(Some(true), (40.0, -40.0), |_| "sure".into(), "");
-        assert_eq!(scales.bits(), BITS_MAX);
+        assert!(WEIGHTS.iter().all(|weight| weight.there.abs().max(weight.absent.abs()) <= BITS_MAX));
     }
 }

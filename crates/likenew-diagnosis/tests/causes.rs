@@ -5,8 +5,8 @@ use likenew_core::facts::{
     Identity, Layer, LayerKind, Link, Power, Trimming,
 };
 use likenew_diagnosis::{
-    ALL, Case, Diagnosis, Figure, Kind, Origin, Overall, Reference, Risk, Sign, Signs, Symptom, WriteDrop,
-    by_name, diagnose,
+    ALL, Case, Diagnosis, Figure, Kind, Origin, Overall, Reference, Risk, Sign, Signs, Site, Symptom,
+    WriteDrop, by_name, cures, diagnose,
 };
 
 /// A target with what was measured of it.
@@ -154,7 +154,7 @@ fn disk() -> Target {
 impl Target {
     fn diagnose(&self) -> Diagnosis {
         let Self { signs, facts, since, references } = self;
-        diagnose(&Case { signs, facts: Some(facts), since: Some(since), references, usual: &[] })
+        diagnose(&Case { signs, facts: Some(facts), since: Some(since), references, usual: &[], site: None })
     }
 
     fn slower(&mut self, figure: Figure, times: f64) {
@@ -385,7 +385,8 @@ fn nothing_is_named_where_nothing_is_wrong() {
     let mut unknown = healthy();
     unknown.references.clear();
     assert_eq!(unknown.diagnose().overall, Overall::Sound);
-    let case = Case { signs: &Signs::default(), facts: None, since: None, references: &[], usual: &[] };
+    let case =
+        Case { signs: &Signs::default(), facts: None, since: None, references: &[], usual: &[], site: None };
     let nothing = diagnose(&case);
     assert!(nothing.found.is_empty() && nothing.overall == Overall::Sound, "{nothing:#?}");
 }
@@ -418,7 +419,8 @@ fn without_facts_less_is_sure_and_nothing_else_is_named() {
         let mut target = target();
         set_to_work(&mut target);
         let Target { signs, references, .. } = &target;
-        let diagnosis = diagnose(&Case { signs, facts: None, since: None, references, usual: &[] });
+        let diagnosis =
+            diagnose(&Case { signs, facts: None, since: None, references, usual: &[], site: None });
         let wrong: Vec<&str> = names(&diagnosis).into_iter().filter(|found| found != name).collect();
         assert!(wrong.is_empty(), "{name} without facts: {wrong:?}");
         assert!(diagnosis.open.iter().all(|open| !open.missing.is_empty()), "{name}: {:?}", diagnosis.open);
@@ -450,7 +452,8 @@ fn what_is_slow_without_a_reason_is_undecided_and_says_what_would_decide() {
 fn every_cause_has_a_manual_a_cure_and_a_way_to_check_it() {
     let target = healthy();
     let Target { signs, facts, since, references } = &target;
-    let case = Case { signs, facts: Some(facts), since: Some(since), references, usual: &[] };
+    let site = Some(folder(facts));
+    let case = Case { signs, facts: Some(facts), since: Some(since), references, usual: &[], site };
     for cause in ALL {
         let card = cause.card();
         assert!(card.manual.starts_with("# ") && card.manual.contains("**Cure:**"), "{}", card.name);
@@ -472,6 +475,20 @@ fn every_cause_has_a_manual_a_cure_and_a_way_to_check_it() {
     }
 }
 
+/// A folder at the root of the file system.
+fn folder(facts: &Facts) -> Site<'_> {
+    Site {
+        target: "/",
+        kind: likenew_core::drive::Kind::Folder,
+        trims: true,
+        writable: true,
+        free_bytes: Some(1 << 30),
+        used_bytes: 1 << 30,
+        facts: Some(facts),
+        outlook: None,
+    }
+}
+
 /// Every command, and what takes it back, of the cause of this name.
 fn commands(name: &str, change: impl Fn(&mut Target)) -> Vec<(String, Option<String>)> {
     let mut target = healthy();
@@ -482,6 +499,7 @@ fn commands(name: &str, change: impl Fn(&mut Target)) -> Vec<(String, Option<Str
         since: None,
         references: &target.references,
         usual: &[],
+        site: Some(folder(&target.facts)),
     };
     let cures = by_name(name).unwrap().cures(&case);
     cures.into_iter().filter_map(|cure| Some((cure.command?, cure.undo))).collect()
@@ -559,11 +577,7 @@ fn what_can_be_set_is_a_command_with_this_drives_name_and_its_undoing() {
     assert_eq!(pieces("ext4")[0].0, "e4defrag '/srv/my files'");
     assert_eq!(pieces("btrfs")[0].0, "btrfs filesystem defragment -r '/srv/my files'");
     assert_eq!(pieces("zfs"), []);
-    assert_eq!(commands("old_data", |_| {})[0].0, "likenew recondition /");
-    assert_eq!(
-        commands("old_data", |t| t.facts.file_system = None)[0].0,
-        "likenew recondition /dev/sda --rung refresh --dry-run"
-    );
+    assert_eq!(commands("old_data", |_| {})[0].0, "likenew recondition / --rung refresh");
     assert!(commands("weak_zone", |_| {})[0].0.starts_with("ddrescue -n /dev/sda "));
     assert!(commands("lazy_volume", |_| {})[0].0.contains("--filename=/dev/sda "));
 }
@@ -601,9 +615,17 @@ fn trim_is_let_through_by_what_blocks_it() {
         (layer.kind, layer.level) = (LayerKind::Array, known("raid5".to_owned()));
     });
     assert!(parity.0.starts_with("echo Y > ") && parity.1.unwrap().starts_with("echo N > "));
-    // A cache has no such setting: the first command is then the one that tells the drive what is free.
+    // A cache has no such setting, and what does not pass is not sent: writing over free space needs no TRIM.
     let cache = through(&|layer| layer.kind = LayerKind::Cache);
-    assert_eq!(cache.0, "fstrim -v /");
+    assert_eq!(cache.0, "likenew recondition / --rung overwrite");
+    let free = commands("no_trim", |_| {});
+    assert_eq!(free[0].0, "likenew recondition / --rung trim");
+    let deaf = commands("no_trim", |t| {
+        t.facts.stack[1].takes_trim = known(false);
+        t.facts.stack[1].provisioning_mode = known("full".to_owned());
+        t.facts.drives[0].identity.knows_trim = known(false);
+    });
+    assert_eq!(deaf.len(), 1, "a drive without TRIM is not told to take it: {deaf:?}");
     let queues = commands("encryption", |t| {
         t.facts.stack[1].kind = LayerKind::Crypt;
         t.facts.stack[1].label = known("home".to_owned());
@@ -616,4 +638,40 @@ fn trim_is_let_through_by_what_blocks_it() {
             "cryptsetup refresh --persistent --allow-discards home"
         )
     );
+}
+
+#[test]
+fn a_device_is_told_of_steps_that_lose_everything_where_none_else_is_possible() {
+    let mut target = healthy();
+    target.facts.drives[0].identity.knows_trim = known(false);
+    let site = Site {
+        target: "/dev/sda",
+        kind: likenew_core::drive::Kind::Device,
+        trims: false,
+        writable: false,
+        free_bytes: None,
+        ..folder(&target.facts)
+    };
+    let case = Case {
+        signs: &target.signs,
+        facts: Some(&target.facts),
+        since: None,
+        references: &[],
+        usual: &[],
+        site: Some(site),
+    };
+    let of = |cause: &str| -> Vec<(String, Risk)> {
+        let all = cures(&case, by_name(cause).unwrap()).into_iter();
+        all.filter_map(|cure| Some((cure.command?, cure.risk))).collect()
+    };
+    let no_trim = of("no_trim");
+    assert!(
+        no_trim.contains(&("likenew recondition /dev/sda --rung overwrite-all".into(), Risk::Data)),
+        "{no_trim:?}"
+    );
+    assert!(
+        no_trim.iter().all(|(command, risk)| *risk == Risk::Data && !command.contains("format")),
+        "{no_trim:?}"
+    );
+    assert_eq!(of("old_data"), [("likenew recondition /dev/sda --rung refresh".to_owned(), Risk::Low)]);
 }

@@ -2,6 +2,7 @@
 
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Card, Evidence, Procedure};
+use likenew_core::segment::Segment;
 use likenew_core::verdict::Findings;
 
 use crate::age::Age;
@@ -79,10 +80,16 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     }
 }
 
-/// What the evidence says to the question, and whether what was measured is what reached the device: the judgement of a run, and
-/// of one that is judged again.
+/// What the evidence says to the question, what of it was not measured, and whether what was measured is what reached the device:
+/// the judgement of a run, and of one that is judged again.
 pub fn judge(procedure: &dyn Procedure, evidence: &Evidence) -> Findings {
     let mut findings = procedure.judge(evidence);
+    // Where nothing else was measured that is the answer; otherwise it limits the answer.
+    let asks = |segment: &&Segment| !segment.workload.is_rest();
+    let is_all = evidence.segments.iter().filter(asks).all(|segment| segment.measurement_error().is_some());
+    if let Some(verdict) = crate::refusals::not_measured(&evidence.segments) {
+        findings.verdicts.insert(if is_all { 0 } else { findings.verdicts.len().min(1) }, verdict);
+    }
     findings.verdicts.extend(crate::counted::verdicts(&evidence.segments));
     findings
 }

@@ -18,9 +18,10 @@ use likenew_core::facts::Facts;
 use likenew_core::look::{Look, Seen};
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::Findings;
-use likenew_diagnosis::{Case, Diagnosis, Figure, Origin, Reference, Shape, Sign, diagnose};
+use likenew_diagnosis::{Case, Clue, Diagnosis, Figure, Origin, Reference, Shape, Sign, Site, diagnose};
 
 use crate::refusals::refusals;
+use crate::site::site;
 use course::Course;
 use measured::Measured;
 
@@ -119,6 +120,15 @@ impl Procedure for Check {
 }
 
 impl Check {
+    /// What a cure would be applied to.
+    fn site<'a>(&self, evidence: &'a Evidence, facts: Option<&'a Facts>) -> Site<'a> {
+        let outlook = evidence.sights.iter().find_map(|sight| match &sight.seen {
+            Seen::Outlook(outlook) => Some(outlook),
+            _ => None,
+        });
+        site(evidence, self.options.free, facts, outlook)
+    }
+
     /// What the evidence of a check comes to, for who asks more of it than its findings.
     pub(crate) fn diagnosed<R>(
         &self,
@@ -142,8 +152,14 @@ impl Check {
         let signs = Measured::new(evidence).signs();
         let references = self.references(last);
         let usual: Vec<(Shape, f64)> = self.options.usual.iter().map(|of| (of.shape, of.value)).collect();
-        let case = Case { signs: &signs, facts: last, since, references: &references, usual: &usual };
+        let site = Some(self.site(evidence, last));
+        let case = Case { signs: &signs, facts: last, since, references: &references, usual: &usual, site };
         say(&case, &diagnose(&case))
+    }
+
+    /// What every clue of every cause came to: what the weights of clues are fitted to.
+    pub fn clues(&self, evidence: &Evidence) -> Vec<(&'static str, Clue)> {
+        self.diagnosed(evidence, |case, _| likenew_diagnosis::clues(case))
     }
 
     /// How fast what lay there before was read in order, in bytes a second: of a folder its owner's old files, of other targets all places.

@@ -168,7 +168,7 @@ impl Data {
     }
 
     /// Each operation of each test with what was measured of it.
-    fn curves<'a>(&self, evidence: &'a Evidence) -> Vec<Curve<'a>> {
+    fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
         let course = Course::of(&self.options);
         let mut curves = Vec::new();
         for (test_index, test) in self.options.tests.iter().enumerate() {
@@ -181,7 +181,7 @@ impl Data {
         curves
     }
 
-    fn advertised(&self, curve: &Curve<'_>) -> Option<f64> {
+    fn advertised(&self, curve: &Curve) -> Option<f64> {
         let figure = match (curve.test.pattern, curve.op) {
             (Pattern::Sequential, Op::Read) => self.options.advertised_read_bytes_per_s,
             (Pattern::Sequential, Op::Write) => self.options.advertised_write_bytes_per_s,
@@ -247,7 +247,7 @@ impl Procedure for Data {
     fn judge(&self, evidence: &Evidence) -> Findings {
         let curves = self.curves(evidence);
         let files = self.options.files.as_ref();
-        let conclusions: Vec<(&Curve<'_>, Conclusion)> =
+        let conclusions: Vec<(&Curve, Conclusion)> =
             curves.iter().map(|curve| (curve, Conclusion::of(curve))).collect();
         let expected: Vec<Expected> = files
             .into_iter()
@@ -276,7 +276,7 @@ impl Procedure for Data {
 }
 
 impl Data {
-    fn add_tables(&self, findings: &mut Findings, curves: &[Curve<'_>], expected: &[Expected]) {
+    fn add_tables(&self, findings: &mut Findings, curves: &[Curve], expected: &[Expected]) {
         let files = self.options.files.as_ref();
         if self.measures() {
             let rows = curves.iter().flat_map(Curve::rows).map(row).collect();
@@ -315,7 +315,7 @@ impl Data {
 }
 
 /// Speed over compressibility, 0 % compressible on the left, as AS SSD draws it.
-fn graph(curves: &[Curve<'_>], files: Option<&FileScan>) -> Series {
+fn graph(curves: &[Curve], files: Option<&FileScan>) -> Series {
     let lines = curves.iter().map(|curve| {
         let steps = curve.steps.iter().enumerate().rev();
         let points = steps.filter_map(|(step, of)| Some([100.0 - curve.percent(step), of.bytes_per_s()?]));

@@ -219,8 +219,8 @@ impl Procedure for Fill {
             return run(self.workload(op, done / count, done % count));
         }
         let (passes, read) = self.passes(evidence);
-        let speeds: Vec<f64> = passes.iter().map(Pass::bytes_per_s).collect();
-        if !self.options.passes.is_enough(&speeds) {
+        let speeds: Vec<f64> = passes.iter().filter_map(Pass::bytes_per_s).collect();
+        if !self.options.passes.is_enough(passes.len(), &speeds) {
             run(self.workload(Op::Write, passes.len(), 0))
         } else if self.options.read_back && read.is_none() {
             run(self.workload(Op::Read, 0, 0))
@@ -293,7 +293,7 @@ impl Fill {
         let Some((last, earlier)) = passes.split_last() else { return verdicts };
         if let Some(first) = earlier.first() {
             let speeds: Vec<f64> =
-                passes.iter().filter(|pass| pass.is_whole).map(Pass::bytes_per_s).collect();
+                passes.iter().filter(|pass| pass.is_whole).filter_map(Pass::bytes_per_s).collect();
             verdicts.push(convergence(&speeds));
             // That it had fallen is no longer wrong with it once it has come back.
             verdicts.extend(even(first, "written").map(|verdict| Verdict {
@@ -315,7 +315,7 @@ impl Fill {
         let lacks = |pass: &Pass<'_>, done: &str| {
             let moved = pass.speeds(self.each()).len();
             (moved < count).then(|| {
-                let because = format!("{moved} were in pass {}, until the run ended", pass.number);
+                let because = format!("{moved} were in pass {}", pass.number);
                 Verdict::new(format!("All {count} {noun}s were {done}."), Standing::Fails).because(because)
             })
         };

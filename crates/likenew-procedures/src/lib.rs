@@ -25,6 +25,7 @@ pub mod replay;
 mod rows;
 pub mod run;
 mod series;
+pub mod site;
 pub mod surface;
 pub mod sweep;
 pub mod trim;

@@ -16,9 +16,9 @@ use likenew_core::look::{Look, Seen};
 use likenew_core::outlook::{ByHand, Deed};
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::{Axis, Findings, Line, Series, Shape, Standing, Verdict};
-use likenew_diagnosis::{Diagnosis, Found, Kind, Overall};
+use likenew_diagnosis::{Cure, Diagnosis, Found, Kind, Overall, Possibility, helps};
 
-use crate::check::Check;
+use crate::check::{Check, CheckOptions};
 use crate::series::speed;
 use comparison::{Change, Helped, Measure, changes};
 use rung::Scene;
@@ -63,7 +63,7 @@ impl Recondition {
     /// A sentence that names the setting and what it may be.
     pub fn new(options: ReconditionOptions) -> Result<Self, String> {
         options.check()?;
-        let check = Check::new(options.check.clone())?;
+        let check = Check::new(CheckOptions { free: options.free, ..options.check.clone() })?;
         Ok(Self { options, check })
     }
 
@@ -106,14 +106,14 @@ impl Recondition {
 
 /// What was found and does harm, and is helped by a rung.
 fn called_for_by(name: RungName, diagnosis: &Diagnosis) -> Vec<&Found> {
-    let helps = name.rung().card().helps;
+    let helps = helps(name.deed());
     let found = diagnosis.found.iter().filter(|found| found.card.kind != Kind::ByDesign);
     found.filter(|found| helps.contains(&found.card.name)).collect()
 }
 
 /// Telling a drive what is free costs nothing, so that it is done where it only may help.
 fn is_worth_a_try(name: RungName, diagnosis: &Diagnosis) -> bool {
-    let helps = name.rung().card().helps;
+    let helps = helps(name.deed());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
     let latent = diagnosis.latent.iter().map(|found| found.card.name);
     name == RungName::Trim
@@ -186,19 +186,16 @@ impl Procedure for Recondition {
         let tried: Vec<(RungName, Option<&str>)> = stages
             .iter()
             .filter_map(|stage| match stage {
-                Stage::Rung(name, done) => Some((*name, refusal(done).filter(|_| !has_done(done)))),
+                Stage::Rung(name, done) if has_done(done) => Some((*name, None)),
+                Stage::Rung(name, done) => Some((*name, Some(refusal(done).unwrap_or(told::NOTHING_TO_DO)))),
                 Stage::Check(_) => None,
             })
             .collect();
         let scene = self.scene(evidence, checks.last().copied());
         findings.verdicts.extend(told::together(&taken));
         findings.verdicts.extend(taken.iter().map(told::taken));
-        for (name, why) in &tried {
-            if let Some(why) = why {
-                let claim = format!("{} was not possible: {why}.", told::capital(name.rung().card().doing));
-                findings.verdicts.push(Verdict::new(claim, Standing::Undecided));
-            }
-        }
+        let idle = rungs(&stages).filter(|(_, done)| !has_done(done));
+        findings.verdicts.extend(idle.map(|(name, done)| told::nothing_done(name, done, refusal(done))));
         let ladder = match checks.as_slice() {
             _ if self.options.dry_run => told::ladder(&scene, &tried, &|_| true),
             [] => told::ladder(&scene, &tried, &|_| true),
@@ -302,15 +299,25 @@ impl Recondition {
             let claim = format!("Nothing was done: {why}.");
             return Some(Verdict::new(claim, Standing::Undecided));
         }
+        // A step that was looked at and is not possible is no cure.
+        let can = |cure: &&Cure| {
+            cure.deed.is_none_or(|deed| !matches!(scene.site().possibility(deed), Possibility::No(_)))
+        };
         self.check.diagnosed(check, |_, diagnosis| {
             let ill = diagnosis.found.iter().filter(|found| found.card.kind != Kind::ByDesign);
-            let cures: Vec<_> = ill.filter_map(|found| found.cures.first()).collect();
+            let cures: Vec<&Cure> =
+                ill.flat_map(|found| found.cures.iter().filter(|cure| can(cure))).collect();
             if !cures.is_empty() {
-                let verdict =
-                    Verdict::new("Nothing that can be done here would bring it back.", Standing::Holds);
-                return Some(cures.into_iter().fold(verdict.problem(), |verdict, cure| {
-                    verdict.because(format!("what would: {}", cure.what))
-                }));
+                let is_lossy = cures.iter().any(|cure| cure.deed.is_some_and(Deed::destroys));
+                let claim = if is_lossy {
+                    "Nothing that keeps what is on it would bring it back."
+                } else {
+                    "Nothing that can be done here would bring it back."
+                };
+                let verdict = Verdict::new(claim, Standing::Holds).problem();
+                return Some(
+                    cures.into_iter().fold(verdict, |verdict, cure| verdict.because(told::would(cure))),
+                );
             }
             Some(match diagnosis.overall {
                 Overall::AsNew | Overall::ByDesign => {

@@ -1,13 +1,45 @@
-//! What a drive refused to do, said the same way by every procedure.
+//! What a drive refused to do, and what was not measured therefore, said the same way by every procedure.
 
 use likenew_core::io::Outcome;
+use likenew_core::measurement_error::{MeasurementError, RefusedIo};
+use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 use likenew_core::verdict::{Standing, Verdict};
 
-/// What was refused, if anything was. Only what is about the medium is called a problem of the drive: a file system that
+/// What was refused, if anything was, and which jobs of another program failed. Only what is about the medium is called a problem of the drive: a file system that
 /// is full, or a drive that was unplugged, says nothing of its health.
-pub(crate) fn refusals(segments: &[Segment]) -> Option<Verdict> {
-    let errors: u64 = segments.iter().map(Segment::errors).sum();
+pub(crate) fn refusals(segments: &[Segment]) -> Vec<Verdict> {
+    let failed = segments.iter().filter_map(|segment| match segment.stop {
+        Stop::JobFailed { errno } => job_failed(segment, errno),
+        _ => None,
+    });
+    failed.chain(refused(segments)).collect()
+}
+
+/// What an error of another program's job says of the drive: that its medium failed, or that it returned other data than was written. Any other error only
+/// means that the job was not measured.
+fn job_failed(segment: &Segment, errno: i32) -> Option<Verdict> {
+    let name = &segment.workload.name;
+    let error = std::io::Error::from_raw_os_error(errno);
+    let claim = if errno == DIFFERS {
+        format!("\"{name}\" read other data than was written.")
+    } else if Outcome::Error(errno).is_about_the_medium() {
+        format!("\"{name}\" failed: {error}.")
+    } else {
+        return None;
+    };
+    let how = format!(
+        "it ended with error {errno} ({error}); the program that measured it does not say which I/O that was"
+    );
+    Some(Verdict::new(claim, Standing::Holds).problem().because(how))
+}
+
+/// `EILSEQ`, with which fio ends a job whose verify finds something else.
+const DIFFERS: i32 = 84;
+
+fn refused(segments: &[Segment]) -> Option<Verdict> {
+    let counted = segments.iter().filter(|segment| !matches!(segment.stop, Stop::JobFailed { .. }));
+    let errors: u64 = counted.map(Segment::errors).sum();
     let refused = || segments.iter().flat_map(|segment| &segment.refused);
     let medium = refused().find(|sample| sample.outcome.is_about_the_medium());
     let Some(first) = medium.or_else(|| refused().next()) else {
@@ -17,13 +49,7 @@ pub(crate) fn refusals(segments: &[Segment]) -> Option<Verdict> {
                 .because("where, and with which answer, was not recorded")
         });
     };
-    let answer = match first.outcome {
-        Outcome::Error(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
-        Outcome::Short(bytes) => format!("{bytes} bytes were moved"),
-        Outcome::Done => unreachable!("what was done was not refused"),
-    };
-    let (op, length, offset) = (first.op, first.length, first.offset);
-    let evidence = format!("the first was a {op} of {length} bytes at offset {offset}: {answer}");
+    let evidence = format!("the first was {}", RefusedIo::from(first));
     Some(if medium.is_some() {
         let claim = format!("The drive failed {errors} of the I/Os it was asked for.");
         Verdict::new(claim, Standing::Holds).problem().because(evidence)
@@ -31,4 +57,38 @@ pub(crate) fn refusals(segments: &[Segment]) -> Option<Verdict> {
         Verdict::new(format!("The system refused {errors} I/Os, and the run ended there."), Standing::Holds)
             .because(evidence)
     })
+}
+
+/// More failed tests than this are not named one by one.
+const NAMED_MAX: usize = 3;
+
+/// Which tests were not measured and why, if any: their rates stand nowhere.
+pub(crate) fn not_measured(segments: &[Segment]) -> Option<Verdict> {
+    let failed: Vec<(&Segment, MeasurementError)> =
+        segments.iter().filter_map(|segment| Some((segment, segment.measurement_error()?))).collect();
+    let names: Vec<String> =
+        failed.iter().take(NAMED_MAX).map(|(segment, _)| format!("\"{}\"", segment.workload.name)).collect();
+    let more = match failed.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let verb = if failed.len() == 1 { "was" } else { "were" };
+    let claim = format!("{}{more} {verb} not measured.", names.join(", "));
+    // One of each kind of error says what is wrong.
+    let mut told: Vec<&MeasurementError> = Vec::new();
+    let is_like = |one: &MeasurementError, other: &MeasurementError| match (one, other) {
+        (
+            MeasurementError::Refused { op, first, .. },
+            MeasurementError::Refused { op: of, first: than, .. },
+        ) => op == of && first.map(|io| io.outcome) == than.map(|io| io.outcome),
+        _ => one == other,
+    };
+    let mut verdict = Verdict::new(claim, Standing::Undecided);
+    for (segment, error) in &failed {
+        if told.iter().all(|one| !is_like(one, error)) {
+            told.push(error);
+            verdict = verdict.because(format!("\"{}\": {error}", segment.workload.name));
+        }
+    }
+    (!failed.is_empty()).then_some(verdict)
 }

@@ -13,7 +13,7 @@ pub(crate) fn row(columns: impl Serialize) -> Row {
 }
 
 /// Latency as tables show it, in nanoseconds. What was measured elsewhere may know the mean alone, or nothing.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct LatencyColumns {
     latency_ns_mean: Option<f64>,
     latency_ns_p50: Option<u64>,

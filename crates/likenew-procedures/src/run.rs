@@ -116,18 +116,15 @@ impl Procedure for Run {
 }
 
 fn summary(segments: &[Segment]) -> Option<Verdict> {
-    let said: Vec<String> = segments
-        .iter()
-        .filter(|segment| segment.total().ios > 0 && segment.elapsed() > Nanos::ZERO)
-        .map(|segment| {
-            format!(
-                "\"{}\" ran at {} ({:.0} IOPS)",
-                segment.workload.name,
-                rate(segment.bytes_per_s()),
-                segment.iops()
-            )
+    let said = segments.iter().filter_map(|segment| {
+        let (name, iops) = (&segment.workload.name, segment.iops()?);
+        Some(match segment.bytes_per_s() {
+            Some(speed) => format!("\"{name}\" ran at {} ({iops:.0} IOPS)", rate(speed)),
+            // A flush moves nothing.
+            None => format!("\"{name}\" ran at {iops:.0} IOPS"),
         })
-        .collect();
+    });
+    let said: Vec<String> = said.collect();
     if said.is_empty() {
         return None;
     }
@@ -151,8 +148,10 @@ struct WorkloadRow<'a> {
 
 fn rows(segment: &Segment) -> Vec<Row> {
     let elapsed = segment.elapsed();
+    let is_measured = segment.measurement_error().is_none();
     // fio's clock tells milliseconds apart: what took less has no rate.
-    let per_second = |count: u64| (elapsed > Nanos::ZERO).then(|| count as f64 / elapsed.as_secs_f64());
+    let per_second =
+        |count: u64| (is_measured && elapsed > Nanos::ZERO).then(|| count as f64 / elapsed.as_secs_f64());
     let rows = segment.tallies.iter().map(|tally| {
         row(WorkloadRow {
             workload: &segment.workload.name,
@@ -162,7 +161,7 @@ fn rows(segment: &Segment) -> Vec<Row> {
             bytes: tally.bytes,
             bytes_per_s: per_second(tally.bytes),
             iops: per_second(tally.ios),
-            latency: tally.into(),
+            latency: if is_measured { tally.into() } else { LatencyColumns::default() },
             errors: tally.errors + tally.short,
             elapsed_ns: elapsed.0,
         })

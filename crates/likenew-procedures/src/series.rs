@@ -14,8 +14,12 @@ pub(crate) fn axis(label: &str, unit: &str) -> Axis {
     Axis::new(label, unit)
 }
 
-/// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment.
+/// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment; nothing of what
+/// failed.
 pub(crate) fn speed_over_time(segment: &Segment, origin: Nanos) -> Vec<[f64; 2]> {
+    if segment.measurement_error().is_some() {
+        return Vec::new();
+    }
     let (width, elapsed) = (segment.seconds.width, segment.elapsed().0);
     let start = segment.began.since(origin).0;
     let cells = segment.seconds.cells.iter().enumerate();

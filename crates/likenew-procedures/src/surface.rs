@@ -222,7 +222,7 @@ impl Procedure for Surface {
         findings.verdicts.extend(burst.and_then(|burst| burst::verdict(burst, &curve, &self.options)));
         findings.verdicts.extend(refusals(&evidence.segments));
         let mut figures: Vec<_> = access.iter().flat_map(Access::figures).collect();
-        figures.extend(burst.map(burst::figure));
+        figures.extend(burst.and_then(burst::figure));
         findings.tables.insert("access".into(), figures.iter().map(row).collect());
         findings.tables.insert("zones".into(), ends.iter().flat_map(Ends::zones).map(row).collect());
         findings.tables.insert("weak_places".into(), weak.rows().map(row).collect());

@@ -3,12 +3,14 @@
 
 mod capacity;
 mod course;
+mod device_wrap;
 mod findings;
 mod narrowing;
 mod parts;
 mod places;
 mod verdicts;
 
+use likenew_core::look::Look;
 use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, amount, duration_text, size_text};
@@ -170,7 +172,13 @@ impl Procedure for Verify {
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let course = self.course(evidence)?;
-        let Some(task) = &course.next else { return Ok(Step::Enough) };
+        let Some(task) = &course.next else {
+            return Ok(if course.asks_for_extents(evidence) {
+                Step::Look(Look::Extents)
+            } else {
+                Step::Enough
+            });
+        };
         let seed = evidence.plan.seed_of(evidence.segments.len());
         let workload = course.ground.workload(task);
         Ok(Step::Run(Workload { seed: task.seed(&evidence.plan).unwrap_or(seed), ..workload }))

@@ -5,6 +5,8 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
 
+use crate::standards::ata::{IDENTIFY_WORDS, IdentifyDevice};
+
 /// Bytes of every answer.
 pub(crate) const ANSWER_BYTES: usize = 512;
 /// `HDIO_GET_IDENTITY` of linux/hdreg.h, and `SG_IO` of scsi/sg.h.
@@ -28,9 +30,10 @@ pub(crate) enum Reads {
 ///
 /// # Errors
 /// The system's; `ENOTTY` or `EINVAL` of what is no ATA drive.
-pub(crate) fn identify(device: impl AsFd) -> Result<[u16; 256], Errno> {
+pub(crate) fn identify(device: impl AsFd) -> Result<IdentifyDevice, Errno> {
     // SAFETY: the kernel writes the 512 bytes of IDENTIFY DEVICE.
-    unsafe { ioctl(device, Getter::<HDIO_GET_IDENTITY, [u16; 256]>::new()) }
+    let words = unsafe { ioctl(device, Getter::<HDIO_GET_IDENTITY, [u16; IDENTIFY_WORDS]>::new()) }?;
+    Ok(IdentifyDevice::new(words))
 }
 
 /// `struct sg_io_hdr` of scsi/sg.h.

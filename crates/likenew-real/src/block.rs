@@ -96,7 +96,16 @@ impl BlockDevice {
 
     /// The devices that it is built on.
     pub(crate) fn slave_devices(&self) -> Vec<Self> {
-        let folders = self.slaves().into_iter().map(|name| self.folder.join("slaves").join(name));
+        self.linked("slaves")
+    }
+
+    /// The devices that are built on it.
+    pub(crate) fn holder_devices(&self) -> Vec<Self> {
+        self.linked("holders")
+    }
+
+    fn linked(&self, kind: &str) -> Vec<Self> {
+        let folders = self.links(kind).into_iter().map(|name| self.folder.join(kind).join(name));
         folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 

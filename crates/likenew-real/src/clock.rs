@@ -46,7 +46,7 @@ impl Monotonic {
     ///
     /// # Panics
     /// When asked to sleep for ever: nothing would end that.
-    pub(crate) fn rest(&self, until: Nanos) {
+    pub fn rest(&self, until: Nanos) {
         assert_ne!(until, Nanos::NEVER, "a rest without an end: nothing is in flight that could end it");
         while self.now() < until {
             let (secs, nanos) = self.absolute(until);

@@ -14,6 +14,7 @@ use crate::drive::RealDrive;
 use crate::engine::{Carrier, Engine};
 use crate::fault::{failed, not_possible};
 use crate::identify::{About, resolve};
+use crate::in_use::Claims;
 use crate::mounts::{DeviceNumber, mounted_at};
 use crate::single::Single;
 
@@ -25,7 +26,7 @@ pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, Fa
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
     let fd =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| not_possible("read", path, errno))?;
-    drive(path, fd, false, engine)
+    drive(path, fd, None, engine)
 }
 
 /// Opens the block device that a consent was given for, for reading and writing.
@@ -33,11 +34,18 @@ pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, Fa
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_writable(consent: Consent, engine: Engine) -> Result<impl Drive + use<>, Fault> {
-    let (path, fd) = consent.into_parts();
-    drive(&path, fd, true, engine)
+    let (path, fd, claims) = consent.into_parts();
+    drive(&path, fd, Some(claims), engine)
 }
 
-fn drive(path: &Path, fd: OwnedFd, writable: bool, engine: Engine) -> Result<impl Drive + use<>, Fault> {
+/// What is held against others may be written.
+fn drive(
+    path: &Path,
+    fd: OwnedFd,
+    claims: Option<Claims>,
+    engine: Engine,
+) -> Result<impl Drive + use<>, Fault> {
+    let writable = claims.is_some();
     let carrier = Carrier::choose(engine)?;
     let look = || format!("look at {}", path.display());
     let number = DeviceNumber::of(fstat(&fd).map_err(failed(look()))?.st_rdev);
@@ -58,7 +66,8 @@ fn drive(path: &Path, fd: OwnedFd, writable: bool, engine: Engine) -> Result<imp
     let trims = writable && takes_discards(number);
     let geometry =
         Geometry { capacity, block, boundary: None, writable, trims, carries_data: true, clock: Clock::Wall };
-    Ok(RealDrive::new(path, Kind::Device, Single::new(fd, geometry, true), carrier, about))
+    let medium = Single::new(fd, geometry, true).with_claims(claims);
+    Ok(RealDrive::new(path, Kind::Device, medium, carrier, about))
 }
 
 /// Bytes of an open block device.

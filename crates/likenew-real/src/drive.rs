@@ -16,7 +16,7 @@ use crate::engine::{Carrier, LANES_MAX};
 use crate::identify::About;
 use crate::medium::Medium;
 use crate::nop;
-use crate::old_files::OldFiles;
+use crate::old_files::{OldFiles, OpenOldFiles};
 
 /// A medium that can be measured. Lanes share the medium, so what it holds is given up when the drive and all lanes are
 /// gone.
@@ -28,9 +28,12 @@ pub(crate) struct RealDrive<M> {
     clock: Monotonic,
     about: About,
     access: Access,
-    /// The owner's old files, once they were looked for, and whether they are what is measured.
-    old: Option<Arc<OldFiles>>,
-    is_old: bool,
+    /// The owner's old files, once they were looked for.
+    old: Option<OldFiles>,
+    /// The same, open for as long as they are what is measured.
+    open_old: Option<Arc<OpenOldFiles>>,
+    /// Seconds since 1970, by which files are old.
+    wall: fn() -> u64,
 }
 
 impl<M: Medium> RealDrive<M> {
@@ -46,18 +49,26 @@ impl<M: Medium> RealDrive<M> {
             about,
             access: Access::Direct,
             old: None,
-            is_old: false,
+            open_old: None,
+            wall: wall_seconds,
         }
     }
 
     /// What was found of old files beside our own.
-    fn find_old(&mut self) -> Result<Arc<OldFiles>, String> {
+    fn find_old(&mut self) -> Result<&OldFiles, String> {
         if self.kind != Kind::Folder {
             return Err("a file or a device is read as it is".to_owned());
         }
-        let old = Arc::new(OldFiles::find(Path::new(&self.name), &self.clock, wall_seconds())?);
-        self.old = Some(old.clone());
-        Ok(old)
+        let old = OldFiles::find(Path::new(&self.name), &self.clock, (self.wall)())?;
+        Ok(self.old.insert(old))
+    }
+
+    /// Opens the old files that were found, or looks for others if one of them is not there any more.
+    fn open_old(&mut self) -> Result<OpenOldFiles, String> {
+        match self.old.as_ref().map(OldFiles::open) {
+            Some(Ok(open)) => Ok(open),
+            Some(Err(_)) | None => self.find_old()?.open(),
+        }
     }
 }
 
@@ -78,9 +89,9 @@ impl<M: Medium> Drive for RealDrive<M> {
     }
 
     fn geometry(&self) -> Geometry {
-        match &self.old {
-            Some(old) if self.is_old => old.geometry().clone(),
-            _ => self.medium.geometry().clone(),
+        match &self.open_old {
+            Some(old) => old.geometry().clone(),
+            None => self.medium.geometry().clone(),
         }
     }
 
@@ -94,18 +105,22 @@ impl<M: Medium> Drive for RealDrive<M> {
         }
         if access != self.access && access != Access::Null {
             self.medium.reach(access)?;
-            self.old.as_ref().map_or(Ok(()), |old| old.reach(access))?;
+            self.open_old.as_ref().map_or(Ok(()), |old| old.reach(access))?;
         }
         self.access = access;
         Ok(())
     }
 
     fn turn_to_old_files(&mut self, turn: bool) -> Result<(), Fault> {
-        self.is_old = false;
-        if turn && self.old.is_none() {
-            self.find_old().map_err(Fault::Unsuitable)?;
+        if !turn {
+            self.open_old = None;
+        } else if self.open_old.is_none() {
+            let old = self.open_old().map_err(Fault::Unsuitable)?;
+            if self.access != Access::Null {
+                old.reach(self.access)?;
+            }
+            self.open_old = Some(Arc::new(old));
         }
-        self.is_old = turn;
         Ok(())
     }
 
@@ -128,9 +143,48 @@ impl<M: Medium> Drive for RealDrive<M> {
         if self.access == Access::Null {
             return Ok(nop::lanes(self.medium.geometry(), self.clock, need));
         }
-        match &self.old {
-            Some(old) if self.is_old => self.carrier.lanes(old, self.clock, &self.about.health, need),
-            _ => self.carrier.lanes(&self.medium, self.clock, &self.about.health, need),
+        match &self.open_old {
+            Some(old) => self.carrier.lanes(old, self.clock, &self.about.health, need),
+            None => self.carrier.lanes(&self.medium, self.clock, &self.about.health, need),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use likenew_core::procedure::Layout;
+
+    use super::*;
+    use crate::engine::Engine;
+    use crate::file_store::FileStore;
+    use crate::folder;
+
+    #[test]
+    fn old_files_are_open_only_while_they_are_measured() {
+        let place = tempfile::tempdir().unwrap();
+        let film = place.path().join("film");
+        fs::write(&film, vec![7; 9 << 20]).unwrap();
+        fs::File::open(&film).unwrap().sync_all().unwrap();
+        if let Err(fault) = FileStore::take(&film) {
+            return eprintln!("SKIPPED: {fault}");
+        }
+        let layout = Layout { files: 1, file_bytes: 1 << 20 };
+        let mut drive = folder::open(place.path(), layout, Some(0), Engine::Posix).unwrap();
+        drive.wall = || wall_seconds() + 40 * 86_400;
+        let seen = drive.look(&Look::OldFiles).unwrap();
+        assert!(matches!(&seen, Seen::OldFiles(found) if found.files == 1), "{seen:?}");
+        // To look for them holds none; to measure them does; afterwards each can be rewritten, and measured again.
+        for _ in 0..2 {
+            FileStore::take(&film).unwrap().give_back().unwrap();
+            drive.turn_to_old_files(true).unwrap();
+            assert_eq!(drive.geometry().capacity, 8 << 20);
+            let held = FileStore::take(&film).unwrap_err().to_string();
+            assert!(held.contains("has it open"), "{held}");
+            drive.turn_to_old_files(false).unwrap();
+            assert_eq!(drive.geometry().capacity, 1 << 20);
+        }
+        FileStore::take(&film).unwrap().give_back().unwrap();
     }
 }

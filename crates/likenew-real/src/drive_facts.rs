@@ -6,6 +6,7 @@ use likenew_core::reading::{DriveFacts, Layer, Role};
 use likenew_core::units::amount;
 
 use crate::block::BlockDevice;
+use crate::loop_device::Store;
 use crate::mounts::{DeviceNumber, Mount, swaps};
 
 /// More layers than this are no stack but a mistake in it.
@@ -14,7 +15,7 @@ const LEVELS_MAX: u16 = 16;
 /// What is mounted and swapped to, read once for all devices.
 pub(crate) struct Uses {
     mounts: Vec<(DeviceNumber, String)>,
-    swaps: Vec<DeviceNumber>,
+    swaps: Vec<Store>,
 }
 
 impl Uses {
@@ -36,7 +37,7 @@ impl Uses {
         let mut uses: Vec<String> = mounted.map(|(_, point)| clean(point)).collect();
         uses.sort_by_key(|point| (point.len(), point.clone()));
         uses.dedup();
-        if self.swaps.contains(&number) {
+        if self.swaps.contains(&Store::Device(number)) {
             uses.push("swap".to_owned());
         }
         uses
@@ -235,7 +236,7 @@ mod tests {
     fn a_stack_is_followed_from_any_of_its_layers() {
         let root = tree();
         let home = DeviceNumber { major: 253, minor: 1 };
-        let uses = Uses { mounts: vec![(home, "/home".into())], swaps: vec![home] };
+        let uses = Uses { mounts: vec![(home, "/home".into())], swaps: vec![Store::Device(home)] };
         let devices = Devices { sys: root.path(), uses: &uses };
         let expected = [(0, "sda"), (1, "sda1"), (1, "sda2"), (2, "dm-0"), (3, "dm-1")];
         for name in ["sda", "dm-1", "sda2"] {

@@ -7,13 +7,13 @@
 
 mod asker;
 mod ata;
-mod bytes;
 mod card;
 mod cloud;
 mod collector;
 mod drive_database;
 mod file_system;
 mod files;
+pub(crate) mod fuzzed;
 mod glance;
 mod identity;
 mod kernel_log;
@@ -44,7 +44,6 @@ use rustix::fs::{FileType, fstat};
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
-pub(crate) use bytes::little;
 use collector::Collector;
 pub use glance::Glance;
 use roots::Roots;

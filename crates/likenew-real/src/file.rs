@@ -14,6 +14,7 @@ use crate::drive::RealDrive;
 use crate::engine::{Carrier, Engine};
 use crate::fault::{failed, not_possible};
 use crate::identify::{About, resolve};
+use crate::in_use::Claims;
 use crate::single::Single;
 
 /// Opens a regular file for reading.
@@ -24,7 +25,7 @@ pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, Fa
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     let (fd, direct) = Direct::open(|flags| rustix::fs::open(path, read | flags, Mode::empty()))
         .map_err(|errno| not_possible("read", path, errno))?;
-    drive(path, fd, direct, false, engine)
+    drive(path, fd, direct, None, engine)
 }
 
 /// Opens the file that a consent was given for, for reading and writing. Its length stays what it is.
@@ -32,18 +33,20 @@ pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, Fa
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_writable(consent: Consent, engine: Engine) -> Result<impl Drive + use<>, Fault> {
-    let (path, fd) = consent.into_parts();
+    let (path, fd, claims) = consent.into_parts();
     let direct = Direct::of(&fd).map_err(failed(format!("look at {}", path.display())))?;
-    drive(&path, fd, direct, true, engine)
+    drive(&path, fd, direct, Some(claims), engine)
 }
 
+/// What is held against others may be written.
 fn drive(
     path: &Path,
     fd: OwnedFd,
     direct: Direct,
-    writable: bool,
+    claims: Option<Claims>,
     engine: Engine,
 ) -> Result<impl Drive + use<>, Fault> {
+    let writable = claims.is_some();
     let carrier = Carrier::choose(engine)?;
     let stat = fstat(&fd).map_err(failed(format!("look at {}", path.display())))?;
     let bytes = stat.st_size.cast_unsigned();
@@ -73,11 +76,6 @@ fn drive(
         carries_data: true,
         clock: Clock::Wall,
     };
-    Ok(RealDrive::new(
-        path,
-        Kind::File,
-        Single::new(fd, geometry, direct.flags.contains(OFlags::DIRECT)),
-        carrier,
-        about,
-    ))
+    let medium = Single::new(fd, geometry, direct.flags.contains(OFlags::DIRECT)).with_claims(claims);
+    Ok(RealDrive::new(path, Kind::File, medium, carrier, about))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use likenew_core::drive::{Drive, Kind};
+use likenew_core::drive::Kind;
 use likenew_core::fault::Fault;
 use likenew_core::procedure::Layout;
 use likenew_core::target::{Clock, Geometry};
@@ -53,7 +53,7 @@ pub(crate) fn open(
     layout: Layout,
     reserve: Option<u64>,
     engine: Engine,
-) -> Result<impl Drive + use<>, Fault> {
+) -> Result<RealDrive<FileTable>, Fault> {
     if folder.file_name().is_some_and(|name| name == DIRECTORY) && folder.join(MARKER).exists() {
         return Err(Fault::Unsuitable(format!(
             "{} is a scratch folder of likenew itself: give the folder that it lies in",

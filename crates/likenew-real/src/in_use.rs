@@ -1,143 +1,68 @@
-//! Who uses a block device, directly or through what is built on it.
+//! Who else uses bytes that are about to be written: one question, asked the same of a block device, a partition, a loop device, a file, and a
+//! part of a disk.
+//!
+//! Bytes have many names. The answer is looked for in two steps. First everything that the target's bytes lie in: the disk of a partition, the file
+//! or device below a loop device, what a mapping is built on, the same disk by another path. Then everything that reaches any of these bytes from there:
+//! partitions and loop devices whose windows overlap them, and what is built on those. Each of these may be mounted (here, in another
+//! mount namespace, or as one of several devices of a file system), serve as swap, carry another device, or be open for writing. Windows that
+//! share no byte with the target are nobody's business.
+//!
+//! What the kernel does not show in /sys, it keeps in its claims: ZFS, file systems mounted out of sight. So whoever writes claims all ways to these bytes
+//! ([`Claims`]), as the target itself is claimed, and asks again afterwards. The file system that holds a backing file is no user of it. A
+//! loop device that is attached later is not noticed.
 
-use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+mod claims;
+mod overlaps;
+mod snapshot;
+mod stand;
 
-use likenew_core::units::Nanos;
+use std::ops::Range;
 
+pub(crate) use self::claims::Claims;
+use self::overlaps::Overlaps;
+use self::snapshot::Snapshot;
+pub(crate) use self::stand::{add_with_what_is_below, below};
 use crate::block::BlockDevice;
-use crate::clock::Monotonic;
-use crate::mounts::{DeviceNumber, Mount, is_swap, mounted_at};
-use crate::openers::{Sought, writer_of};
+use crate::loop_device::Store;
 
-/// How often, and how long apart, somebody has to be seen with a device before that is no passing look.
-const PASSING_TRIES: u32 = 20;
-const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
-
-/// Why a device must not be written, if anybody uses it: a reason, and what to do.
-pub(crate) fn use_of(device: &BlockDevice) -> Option<String> {
-    if carries_the_system().contains(device.folder()) {
-        return Some(format!(
-            "the system runs from {}; nothing here writes to it. Start from another drive, or give a folder",
-            device.name()
-        ));
-    }
-    // What is on a whole disk is on its partitions, too, whether it respects them or not.
-    let mut all = vec![device.clone()];
-    all.extend(device.is_partition().then(|| device.disk()));
-    all.extend(device.partitions());
-    all.iter().find_map(direct_use).or_else(|| all.iter().find_map(written_by))
+/// What is about to be written.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    store: Store,
+    ranges: Vec<Range<u64>>,
+    name: String,
 }
 
-/// The same of a whole disk whose partitions may be in use, and the system's.
-pub(crate) fn use_of_whole(disk: &BlockDevice) -> Option<String> {
-    direct_use(disk).or_else(|| written_by(disk))
-}
+impl Target {
+    /// All of a block device; none of one that says neither its numbers nor its size.
+    pub(crate) fn device(device: &BlockDevice) -> Option<Self> {
+        let sectors = device.attribute("size")?.parse::<u64>().ok()?;
+        Self::parts(device, std::iter::once(0..sectors.saturating_mul(512)).collect())
+    }
 
-/// A program that writes to the device as such, as virtual machines do: nothing else in the system shows it.
-fn written_by(device: &BlockDevice) -> Option<String> {
-    let sought = Sought::Device(device.number()?);
-    let clock = Monotonic::start();
-    let mut program = writer_of(sought)?;
-    // Some look only for a moment, though they could write (losetup, udev's helpers).
-    for _ in 0..PASSING_TRIES {
-        clock.rest(clock.now() + PASSING_PAUSE);
-        program = writer_of(sought)?;
+    /// Parts of a disk.
+    pub(crate) fn parts(disk: &BlockDevice, ranges: Vec<Range<u64>>) -> Option<Self> {
+        Some(Self { store: Store::Device(disk.number()?), ranges, name: disk.name() })
     }
-    Some(format!("{program} has {} open for writing; end that first", device.name()))
-}
 
-/// Of this device alone, without its partitions.
-fn direct_use(device: &BlockDevice) -> Option<String> {
-    let name = device.name();
-    let number = device.number()?;
-    if let Some(point) = mounted_at(number) {
-        return Some(format!("{name} is mounted at {point}; unmount it first"));
-    }
-    if is_swap(number) {
-        return Some(format!("{name} serves as swap; switch that off first (swapoff)"));
-    }
-    if let Some(holder) = device.holders().first() {
-        return Some(format!("{name} carries {holder} (LVM, RAID or encryption); take that down first"));
-    }
-    let on_it = loop_devices().into_iter().find(|(_, backing)| DeviceNumber::at(backing) == Some(number));
-    on_it.map(|(loops, _)| format!("{name} carries {}; detach that first (losetup -d)", loops.name()))
-}
-
-/// Places whose loss ends a system.
-const SYSTEM: [&str; 8] = ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var", "/home", "/nix"];
-
-/// Folders in /sys of all devices that the system stands on: what is mounted there, and everything below that.
-fn carries_the_system() -> HashSet<PathBuf> {
-    let mut found = HashSet::new();
-    for place in SYSTEM {
-        if let Some(device) = fs::File::open(place).ok().and_then(Mount::of).and_then(|mount| below(&mount)) {
-            add_with_what_is_below(&device, &mut found);
-        }
-    }
-    found
-}
-
-/// The device that a mount comes from.
-pub(crate) fn below(mount: &Mount) -> Option<BlockDevice> {
-    let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
-    BlockDevice::numbered(mount.device).or_else(by_source)
-}
-
-/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on.
-pub(crate) fn add_with_what_is_below(device: &BlockDevice, found: &mut HashSet<PathBuf>) {
-    if !found.insert(device.folder().to_owned()) {
-        return;
-    }
-    add_with_what_is_below(&device.disk(), found);
-    for slave in device.slave_devices() {
-        add_with_what_is_below(&slave, found);
-    }
-    let backing = device.attribute("loop/backing_file").and_then(|path| fs::File::open(path).ok());
-    if let Some(device) = backing.and_then(Mount::of).and_then(|mount| below(&mount)) {
-        add_with_what_is_below(&device, found);
+    /// A file, by the numbers of its file system and of itself.
+    pub(crate) fn file(device: u64, inode: u64, bytes: u64) -> Self {
+        let store = Store::File { device, inode };
+        Self { store, ranges: std::iter::once(0..bytes).collect(), name: "it".to_owned() }
     }
 }
 
-/// Every loop device with what is attached to it.
-fn loop_devices() -> Vec<(BlockDevice, PathBuf)> {
-    let folders = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let devices = folders.map(|entry| BlockDevice::at(entry.path()));
-    let attached = |device: BlockDevice| {
-        let backing = device.attribute("loop/backing_file")?;
-        Some((device, PathBuf::from(backing)))
-    };
-    devices.filter_map(attached).collect()
+/// Why these bytes must not be written, if anybody uses them: who, by which way, and what to do.
+pub(crate) fn use_of(target: &Target) -> Option<String> {
+    let snapshot = Snapshot::now();
+    let overlaps = Overlaps::of(&snapshot, target);
+    overlaps.structural_use().or_else(|| overlaps.program())
+}
+
+/// The same of what no program can have open: it is held against all of them.
+pub(crate) fn use_by_system(target: &Target) -> Option<String> {
+    Overlaps::of(&Snapshot::now(), target).structural_use()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_below_is_found_through_partitions_and_slaves() {
-        let root = tempfile::tempdir().unwrap();
-        let sys = fs::canonicalize(root.path()).unwrap();
-        for folder in ["sda/sda1", "sda/sda2", "dm-0/slaves"] {
-            fs::create_dir_all(sys.join(folder)).unwrap();
-        }
-        for partition in ["sda1", "sda2"] {
-            fs::write(sys.join("sda").join(partition).join("partition"), "1").unwrap();
-        }
-        std::os::unix::fs::symlink(sys.join("sda/sda1"), sys.join("dm-0/slaves/sda1")).unwrap();
-        let mut found = HashSet::new();
-        add_with_what_is_below(&BlockDevice::at(sys.join("dm-0")), &mut found);
-        let expected = ["dm-0", "sda/sda1", "sda"].map(|name| sys.join(name));
-        assert_eq!(found, expected.into_iter().collect(), "not the other partition");
-    }
-
-    #[test]
-    fn the_system_stands_on_what_is_mounted_at_its_root() {
-        let root = Mount::of(fs::File::open("/").unwrap()).unwrap();
-        let Some(device) = below(&root) else { return eprintln!("SKIPPED: / is on no device") };
-        assert!(carries_the_system().contains(device.folder()));
-        let reason = use_of(&device).unwrap();
-        assert!(reason.contains("the system runs from"), "{reason}");
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! What a killed run has left behind.
+//! What a run has left behind that was killed, or could not remove it.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl Leftover {
         let Self { path, files, bytes, started, .. } = self;
         let started = started.as_ref().map_or(String::new(), |date| format!(" of {date}"));
         Fault::Refused(format!(
-            "{} was left by a run{started} that was killed: {files} files, {}; let likenew remove it, or delete it yourself",
+            "{} was left by an earlier run{started}, which did not come to removing it: {files} files, {}; let likenew remove it, or delete it yourself",
             path.display(),
             amount(*bytes)
         ))

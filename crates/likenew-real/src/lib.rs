@@ -5,21 +5,26 @@
 //!
 //! It promises that nothing of the user's is ever changed. In a folder everything it writes lies in one marked
 //! directory, [`scratch`], removed on every way out; files and block devices are only read, unless there is a
-//! [`consent::Consent`], which only that module can make, or a file is taken as a [`file_ground::FileGround`] to have its own bytes written again. It never decides what to measure, never judges what came out,
+//! [`consent::Consent`], which only that module can make, or a file is taken as a [`file_store::FileStore`] to have its own bytes written again. It never decides what to measure, never judges what came out,
 //! and never prints.
 
+#[allow(unsafe_code, reason = "submission entries carry addresses that the kernel uses")]
+pub mod added_latency;
 pub mod apart;
 pub mod attention;
 pub mod clock;
 pub mod consent;
-pub mod device_ground;
+pub mod device_store;
 pub mod drive_lock;
 pub mod engine;
 pub mod erase;
 pub mod facts;
-#[allow(unsafe_code, reason = "no library in use here asks for leases")]
-pub mod file_ground;
+#[allow(unsafe_code, reason = "no library in use here asks for the generation of an inode")]
+pub mod file_store;
 mod folder;
+pub mod folder_times;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod leftover;
 pub mod listing;
 pub mod nop;
@@ -50,6 +55,9 @@ mod health;
 mod identify;
 mod in_use;
 mod layer_kind;
+#[allow(unsafe_code, reason = "no library in use here asks for leases")]
+mod lease;
+mod loop_device;
 mod medium;
 mod mounts;
 #[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
@@ -57,7 +65,7 @@ mod nvme_admin;
 mod openers;
 mod posix;
 mod processors;
-mod raw_ground;
+mod raw_store;
 mod rest;
 #[allow(
     unsafe_code,
@@ -65,7 +73,10 @@ mod rest;
 )]
 mod ring;
 mod signature;
+#[cfg(test)]
+mod silent;
 mod single;
+mod standards;
 mod stat;
 mod table;
 mod thermometer;

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, StatxFlags, major, minor, statx};
 
+use crate::loop_device::Store;
+
 /// Numbers of a block device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct DeviceNumber {
     pub(crate) major: u32,
     pub(crate) minor: u32,
@@ -91,14 +93,14 @@ pub(crate) fn mounted_at(device: DeviceNumber) -> Option<String> {
 
 /// Whether a device serves as swap.
 pub(crate) fn is_swap(device: DeviceNumber) -> bool {
-    swaps().contains(&device)
+    swaps().contains(&Store::Device(device))
 }
 
-/// Devices that serve as swap.
-pub(crate) fn swaps() -> Vec<DeviceNumber> {
+/// Devices and files that serve as swap.
+pub(crate) fn swaps() -> Vec<Store> {
     let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
     let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    names.map(unescape).filter_map(|name| DeviceNumber::at(Path::new(&name))).collect()
+    names.map(unescape).filter_map(|name| Store::at(Path::new(&name))).collect()
 }
 
 /// Undoes the kernel's octal spelling of blanks and backslashes in names, `\040`.

@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, AsRawFd as _};
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 
+use crate::standards::nvme::IDENTIFY_BYTES;
+
 /// `NVME_IOCTL_ADMIN_CMD` and `NVME_IOCTL_ID`.
 const NVME_IOCTL_ADMIN_CMD: Opcode = 0xC048_4E41;
 const NVME_IOCTL_ID: Opcode = 0x4E40;
 /// Every namespace.
 const ALL: u32 = 0xFFFF_FFFF;
-/// Bytes of an answer to Identify.
-pub(crate) const IDENTIFY_BYTES: usize = 4096;
 /// A drive that does not answer is waited for no longer.
 const TIMEOUT_MS: u32 = 5000;
 

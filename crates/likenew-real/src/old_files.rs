@@ -62,17 +62,33 @@ pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(search.by_age().into_iter().map(|candidate| candidate.path).collect())
 }
 
-/// Opened pieces.
+/// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being rewritten, and their file system
+/// from being unmounted.
 pub(crate) struct OldFiles {
-    geometry: Geometry,
-    pieces: Vec<Piece>,
-    can_direct: bool,
+    files: Vec<OldFile>,
     /// What was found, for reports.
     pub(crate) found: old::OldFiles,
 }
 
+/// A file, and where in it pieces begin.
+struct OldFile {
+    path: PathBuf,
+    /// Its numbers of device and inode.
+    id: (u64, u64),
+    offsets: Vec<u64>,
+}
+
+/// The same pieces, open for reading as long as this lives.
+pub(crate) struct OpenOldFiles {
+    geometry: Geometry,
+    files: Vec<OwnedFd>,
+    pieces: Vec<Piece>,
+    can_direct: bool,
+}
+
 struct Piece {
-    fd: OwnedFd,
+    /// Among the files.
+    file: usize,
     offset: u64,
 }
 
@@ -93,28 +109,43 @@ impl OldFiles {
         search.look_through(folder)?;
         let is_part = search.is_part;
         let candidates = search.by_age();
-        let mut pieces = Vec::new();
-        let (mut ages_s, mut files, mut block, mut can_direct) = (Vec::new(), 0, 1, true);
+        let (mut files, mut ages_s) = (Vec::new(), Vec::new());
         for (candidate, count) in dealt(&candidates) {
             // What was just there and is not any more is nobody's loss.
-            let Ok((fd, direct)) = opened(&candidate.path) else { continue };
-            block = block.max(direct.block);
-            can_direct &= direct.flags.contains(OFlags::DIRECT);
-            files += 1;
-            for index in 0..count {
-                let Ok(fd) = fd.try_clone() else { break };
-                let room = candidate.bytes - OLD_PIECE_BYTES;
-                let offset = room / (count as u64 + 1) * (index as u64 + 1);
-                pieces.push(Piece { fd, offset: offset - offset % STEP });
-                ages_s.push(candidate.age_s);
-            }
+            let Ok((_, _, id)) = opened(&candidate.path) else { continue };
+            let room = candidate.bytes - OLD_PIECE_BYTES;
+            let offsets = (1..=count as u64).map(|index| room / (count as u64 + 1) * index);
+            let offsets = offsets.map(|offset| offset - offset % STEP).collect();
+            files.push(OldFile { path: candidate.path.clone(), id, offsets });
+            ages_s.extend(std::iter::repeat_n(candidate.age_s, count));
         }
-        if pieces.is_empty() {
+        if files.is_empty() {
             let days = OLD_AGE_S / 86_400;
             return Err(format!(
                 "no file of {} or more has lain here for {days} days",
                 amount(OLD_PIECE_BYTES)
             ));
+        }
+        let found = old::OldFiles { ages_s, files: files.len() as u64, is_part };
+        Ok(Self { files, found })
+    }
+
+    /// Opens them.
+    ///
+    /// # Errors
+    /// A sentence without a full stop: one of them is gone, or is another file now.
+    pub(crate) fn open(&self) -> Result<OpenOldFiles, String> {
+        let (mut files, mut pieces, mut block, mut can_direct) = (Vec::new(), Vec::new(), 1, true);
+        for OldFile { path, id, offsets } in &self.files {
+            let (fd, direct, id_now) =
+                opened(path).map_err(|errno| format!("an old file can not be opened: {errno}"))?;
+            if id_now != *id {
+                return Err("an old file is another one now".to_owned());
+            }
+            block = block.max(direct.block);
+            can_direct &= direct.flags.contains(OFlags::DIRECT);
+            pieces.extend(offsets.iter().map(|offset| Piece { file: files.len(), offset: *offset }));
+            files.push(fd);
         }
         let geometry = Geometry {
             capacity: pieces.len() as u64 * OLD_PIECE_BYTES,
@@ -125,16 +156,19 @@ impl OldFiles {
             carries_data: true,
             clock: Clock::Wall,
         };
-        Ok(Self { geometry, pieces, can_direct, found: old::OldFiles { ages_s, files, is_part } })
-    }
-
-    fn place(&self, io: &Io) -> Spot<'_> {
-        let piece = &self.pieces[(io.offset / OLD_PIECE_BYTES) as usize];
-        Spot { fd: piece.fd.as_fd(), offset: piece.offset + io.offset % OLD_PIECE_BYTES }
+        Ok(OpenOldFiles { geometry, files, pieces, can_direct })
     }
 }
 
-impl Medium for OldFiles {
+impl OpenOldFiles {
+    fn place(&self, io: &Io) -> Spot<'_> {
+        let piece = &self.pieces[(io.offset / OLD_PIECE_BYTES) as usize];
+        let fd = self.files[piece.file].as_fd();
+        Spot { fd, offset: piece.offset + io.offset % OLD_PIECE_BYTES }
+    }
+}
+
+impl Medium for OpenOldFiles {
     fn geometry(&self) -> &Geometry {
         &self.geometry
     }
@@ -153,9 +187,9 @@ impl Medium for OldFiles {
 
     fn reach(&self, access: Access) -> Result<(), Fault> {
         let direct = self.can_direct && access == Access::Direct;
-        let mut pieces = self.pieces.iter();
-        pieces
-            .try_for_each(|piece| set_direct(&piece.fd, direct))
+        let mut files = self.files.iter();
+        files
+            .try_for_each(|file| set_direct(file, direct))
             .map_err(failed("change between direct and buffered I/O"))
     }
 
@@ -177,11 +211,14 @@ fn dealt(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize)> 
     })
 }
 
-fn opened(path: &Path) -> rustix::io::Result<(OwnedFd, Direct)> {
+/// Opens a file for reading, and says which one it is, by its numbers of device and inode.
+fn opened(path: &Path) -> rustix::io::Result<(OwnedFd, Direct, (u64, u64))> {
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let by = |more: OFlags| Direct::open(|flags| open(path, read | more | flags, Mode::empty()));
     // Only the owner may leave the time of the last access alone.
-    by(OFlags::NOATIME).or_else(|_| by(OFlags::empty()))
+    let (fd, direct) = by(OFlags::NOATIME).or_else(|_| by(OFlags::empty()))?;
+    let stat = fstat(&fd)?;
+    Ok((fd, direct, (stat.st_dev, stat.st_ino)))
 }
 
 /// A walk through folders of one file system.
@@ -317,6 +354,7 @@ mod tests {
         let old = find(folder.path(), 31).unwrap();
         let days: Vec<u64> = old.found.ages_s.iter().map(|age| age / 86_400).collect();
         assert_eq!((old.found.files, days, old.found.is_part), (1, vec![31, 31], false));
+        let old = old.open().unwrap();
         assert_eq!(old.geometry.capacity, 2 * OLD_PIECE_BYTES);
         // Two pieces of 8 MiB divide the 12 MiB of room into thirds.
         let mut buffer = vec![0; 4096];
@@ -329,6 +367,20 @@ mod tests {
             assert_eq!(refused, Outcome::Error(Errno::ROFS.raw_os_error()));
         }
         assert_eq!(fs::read(at("below/long")).unwrap(), long);
+    }
+
+    #[test]
+    fn a_file_that_became_another_is_not_taken_for_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("film"), vec![1; 9 * MIB]).unwrap();
+        let old = find(folder.path(), 31).unwrap();
+        assert!(old.open().is_ok());
+        fs::write(at("other"), vec![2; 9 * MIB]).unwrap();
+        fs::rename(at("other"), at("film")).unwrap();
+        assert!(old.open().err().unwrap().contains("another one now"));
+        fs::remove_file(at("film")).unwrap();
+        assert!(old.open().err().unwrap().contains("can not be opened"));
     }
 
     #[test]

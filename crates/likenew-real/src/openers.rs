@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 
+use crate::loop_device::Store;
 use crate::mounts::{DeviceNumber, Mount};
 
 /// A program, by its number and name.
@@ -20,43 +21,40 @@ impl std::fmt::Display for Program {
     }
 }
 
-/// What is looked for behind descriptors.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Sought {
-    /// A block device, under whatever name it was opened.
-    Device(DeviceNumber),
-    /// A file, by the numbers of its file system and of itself.
-    File(u64, u64),
+/// What a program has something open for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Writing, by a descriptor or by memory that it is mapped to.
+    Writing,
+    /// Whatever purpose.
+    Any,
 }
 
-/// Another program that has it open for writing.
-pub(crate) fn writer_of(sought: Sought) -> Option<Program> {
-    others()
-        .find(|folder| descriptors(folder).any(|name| is_it(folder, &name, sought) && writes(folder, &name)))
-        .map(program)
+/// Another program that has one of these open, with which of them that is.
+pub(crate) fn opener_of(sought: &[Store], access: Access) -> Option<(Program, Store)> {
+    others().find_map(|folder| {
+        let open = || descriptors(&folder).find_map(|name| opened(&folder, &name, sought, access));
+        let mapped = || writable_maps(&folder).find_map(|range| mapped(&folder, range, sought));
+        let store = open().or_else(mapped)?;
+        Some((program(folder), store))
+    })
 }
 
-/// Another program that has it open for whatever purpose.
-pub(crate) fn opener_of(sought: Sought) -> Option<Program> {
-    others().find(|folder| descriptors(folder).any(|name| is_it(folder, &name, sought))).map(program)
-}
-
-/// A program to which a device is mounted, at a place that this one does not see.
-pub(crate) fn mounted_elsewhere(device: DeviceNumber) -> Option<(Program, String)> {
-    let own = fs::read_link("/proc/self/ns/mnt").ok();
-    let mut seen = vec![own];
+/// Mounts that other programs see and this one does not, each with a program that sees it.
+pub(crate) fn mounts_elsewhere() -> Vec<(Mount, Program)> {
+    let mut namespaces = vec![fs::read_link("/proc/self/ns/mnt").ok()];
+    let mut found = Vec::new();
     for folder in others() {
         let namespace = fs::read_link(folder.join("ns/mnt")).ok();
-        if namespace.is_none() || seen.contains(&namespace) {
+        if namespace.is_none() || namespaces.contains(&namespace) {
             continue;
         }
-        seen.push(namespace);
+        namespaces.push(namespace);
         let text = fs::read_to_string(folder.join("mountinfo")).unwrap_or_default();
-        if let Some(mount) = text.lines().filter_map(Mount::parse).find(|mount| mount.device == device) {
-            return Some((program(folder), mount.point));
-        }
+        let seen_by = program(folder);
+        found.extend(text.lines().filter_map(Mount::parse).map(|mount| (mount, seen_by.clone())));
     }
-    None
+    found
 }
 
 /// Folders in /proc of all programs but this one, and but what it is about to start: until a child runs its own program, it holds
@@ -92,20 +90,24 @@ fn descriptors(folder: &Path) -> impl Iterator<Item = String> + use<> {
     entries.filter_map(|entry| entry.file_name().into_string().ok())
 }
 
+/// Which of these a descriptor is, if it was opened for that.
+fn opened(folder: &Path, descriptor: &str, sought: &[Store], access: Access) -> Option<Store> {
+    let store = store_of(&folder.join("fd").join(descriptor)).filter(|store| sought.contains(store))?;
+    (access == Access::Any || writes(folder, descriptor)).then_some(store)
+}
+
 /// Asks nobody but the kernel's memory: a file on a network that does not answer must not stop this.
-fn is_it(folder: &Path, descriptor: &str, sought: Sought) -> bool {
-    let path = folder.join("fd").join(descriptor);
-    let wanted = StatxFlags::TYPE | StatxFlags::INO;
-    let Ok(found) = statx(CWD, path, AtFlags::STATX_DONT_SYNC, wanted) else { return false };
-    let kind = FileType::from_raw_mode(found.stx_mode.into());
-    match sought {
-        Sought::Device(DeviceNumber { major, minor }) => {
-            kind == FileType::BlockDevice && (found.stx_rdev_major, found.stx_rdev_minor) == (major, minor)
+fn store_of(link: &Path) -> Option<Store> {
+    let found = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
+    match FileType::from_raw_mode(found.stx_mode.into()) {
+        FileType::BlockDevice => {
+            Some(Store::Device(DeviceNumber { major: found.stx_rdev_major, minor: found.stx_rdev_minor }))
         }
-        Sought::File(device, inode) => {
-            kind == FileType::RegularFile
-                && (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino) == (device, inode)
-        }
+        FileType::RegularFile => Some(Store::File {
+            device: makedev(found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+        }),
+        _ => None,
     }
 }
 
@@ -116,27 +118,66 @@ fn writes(folder: &Path, descriptor: &str) -> bool {
     flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 0o3 != 0)
 }
 
+/// Of each file or device that a program shares memory with and may write to: the addresses, as `maps` spells them, and its name (proc(5)).
+/// Such memory outlives the descriptor that it was made by.
+fn writable_maps(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> + use<> {
+    let text = fs::read_to_string(folder.join("maps")).unwrap_or_default();
+    let maps: Vec<_> = text.lines().filter_map(writable_map).collect();
+    maps.into_iter()
+}
+
+fn writable_map(line: &str) -> Option<(String, PathBuf)> {
+    let (addresses, rest) = line.split_once(' ')?;
+    let name = &rest[rest.find('/')?..];
+    let (permissions, _) = rest.split_once(' ')?;
+    let is_shared = permissions.ends_with('s') && permissions.contains('w');
+    (is_shared && !name.starts_with("/memfd:")).then(|| (addresses.to_owned(), name.into()))
+}
+
+/// The link of a mapping is exact, and only root may follow it; others have the name.
+fn mapped(folder: &Path, (addresses, name): (String, PathBuf), sought: &[Store]) -> Option<Store> {
+    let store = store_of(&folder.join("map_files").join(addresses)).or_else(|| store_of(&name));
+    store.filter(|store| sought.contains(store))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::MetadataExt as _;
     use std::process::{Command, Stdio};
 
     #[test]
     fn a_program_that_reads_is_told_from_one_that_writes() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let metadata = file.as_file().metadata().unwrap();
-        let sought = Sought::File(metadata.dev(), metadata.ino());
-        assert_eq!(opener_of(sought), None, "this one does not count");
+        let sought = [Store::at(file.path()).unwrap()];
+        assert_eq!(opener_of(&sought, Access::Any), None, "this one does not count");
         for (stdin, writes) in [(fs::File::open(file.path()), false), (fs::File::create(file.path()), true)] {
             let mut sleep = Command::new("sleep");
             let mut sleep = sleep.arg("60").stdin(Stdio::from(stdin.unwrap())).spawn().unwrap();
-            let found = (opener_of(sought), writer_of(sought));
+            let found = (opener_of(&sought, Access::Any), opener_of(&sought, Access::Writing));
             sleep.kill().unwrap();
             sleep.wait().unwrap();
-            let is_sleep = |program: &Program| program.process == sleep.id() && program.name == "sleep";
+            let is_sleep = |(program, store): &(Program, Store)| {
+                program.process == sleep.id() && program.name == "sleep" && *store == sought[0]
+            };
             assert!(found.0.as_ref().is_some_and(is_sleep), "{found:?}");
             assert_eq!(found.1.is_some(), writes);
+        }
+    }
+
+    #[test]
+    fn memory_shared_with_a_file_is_told_from_other_memory() {
+        let of =
+            |line: &str| writable_map(line).map(|(addresses, name)| (addresses, name.display().to_string()));
+        let shared = "7f12a000-7f12b000 rw-s 00000000 fe:00 131 /srv/a disk.img";
+        assert_eq!(of(shared), Some(("7f12a000-7f12b000".into(), "/srv/a disk.img".into())));
+        for line in [
+            "7f12a000-7f12b000 rw-p 00000000 fe:00 131 /srv/disk.img",
+            "7f12a000-7f12b000 r--s 00000000 fe:00 131 /srv/disk.img",
+            "7f12a000-7f12b000 rw-s 00000000 00:01 7 /memfd:ring (deleted)",
+            "7ffd1000-7ffd2000 rw-s 00000000 00:00 0",
+            "",
+        ] {
+            assert_eq!(of(line), None, "{line}");
         }
     }
 }

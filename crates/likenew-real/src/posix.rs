@@ -17,9 +17,11 @@ use crate::workers::Workers;
 /// More I/Os in flight over all lanes of a drive would need more threads than is sensible.
 pub(crate) const THREADS_MAX: u32 = 1024;
 
+/// How long a lane that is dropped waits for what is still in flight. The loop has waited before.
+pub(crate) const LAST_WAIT: Nanos = Nanos::from_secs(1);
+
 /// One thread for each slot; an I/O leaves when it is handed to a thread and ends when that thread's call returns.
 pub(crate) struct PosixLane<M: Medium> {
-    // Dropped first: the workers use the buffers.
     workers: Workers,
     buffers: Buffers,
     flights: Flights,
@@ -59,6 +61,15 @@ impl<M: Medium> PosixLane<M> {
         self.flights.free(completion.slot);
         completion.at = completion.at.max(self.last);
         done.push(completion);
+    }
+}
+
+impl<M: Medium> Drop for PosixLane<M> {
+    fn drop(&mut self) {
+        if !self.workers.end(self.clock, self.clock.now() + LAST_WAIT) {
+            // A call that does not return still uses its buffer: lost rather than used again.
+            self.buffers.leak();
+        }
     }
 }
 

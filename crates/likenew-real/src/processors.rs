@@ -14,11 +14,11 @@ pub(crate) fn kernel_time() -> Option<Nanos> {
     parse(&fs::read_to_string(STAT).ok()?, rustix::param::clock_ticks_per_second())
 }
 
-fn parse(text: &str, ticks_per_s: u64) -> Option<Nanos> {
+pub(crate) fn parse(text: &str, ticks_per_s: u64) -> Option<Nanos> {
     let fields: Vec<&str> = text.lines().find(|line| line.starts_with("cpu "))?.split_whitespace().collect();
     let ticks: Option<Vec<u64>> = KERNEL.into_iter().map(|at| fields.get(at)?.parse().ok()).collect();
     let tick_ns = 1_000_000_000_u64.checked_div(ticks_per_s)?;
-    ticks?.into_iter().sum::<u64>().checked_mul(tick_ns).map(Nanos)
+    ticks?.into_iter().try_fold(0_u64, u64::checked_add)?.checked_mul(tick_ns).map(Nanos)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 
 use crate::clock::wall_date;
 use crate::fault::{failed, not_possible};
+use crate::folder_times::FolderTimes;
 use crate::leftover::Leftover;
 
 /// The name of the directory.
@@ -45,6 +46,25 @@ struct Held {
     path: PathBuf,
     /// Holds the lock while it is open; none once the directory was removed.
     marker: Mutex<Option<OwnedFd>>,
+    /// When the folder was changed before the directory was made.
+    times: Mutex<Option<FolderTimes>>,
+}
+
+/// A scratch directory that could not be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why: a sentence without a full stop.
+    pub why: String,
+}
+
+/// Those of which nobody has been told.
+static LEFT_BEHIND: Mutex<Vec<LeftBehind>> = Mutex::new(Vec::new());
+
+/// Scratch directories that were to be removed when they were dropped, and could not be: each is told once.
+pub fn left_behind() -> Vec<LeftBehind> {
+    std::mem::take(&mut lock(&LEFT_BEHIND))
 }
 
 /// What a removal came to.
@@ -67,6 +87,7 @@ impl Scratch {
     pub fn create(folder: &Path) -> Result<Self, Fault> {
         let path = folder.join(DIRECTORY);
         let folder_fd = open_folder(folder)?;
+        let times = FolderTimes::watch(&folder_fd);
         match mkdirat(&folder_fd, DIRECTORY, Mode::RWXU) {
             Ok(()) => {}
             Err(Errno::EXIST) => return Err(refuse_existing(folder)),
@@ -79,6 +100,7 @@ impl Scratch {
                 // It is as empty as it was made, or else this does nothing.
                 let _ = unlinkat(&directory, MARKER, AtFlags::empty());
                 let _ = unlinkat(&folder_fd, DIRECTORY, AtFlags::REMOVEDIR);
+                times.map(FolderTimes::restore);
                 return Err(fault);
             }
         };
@@ -86,7 +108,13 @@ impl Scratch {
         fsync(&marker)
             .and_then(|()| fsync(&directory))
             .map_err(failed(format!("make {} durable", path.join(MARKER).display())))?;
-        let held = Arc::new(Held { folder: folder_fd, directory, path, marker: Mutex::new(Some(marker)) });
+        let held = Arc::new(Held {
+            folder: folder_fd,
+            directory,
+            path,
+            marker: Mutex::new(Some(marker)),
+            times: Mutex::new(times),
+        });
         let mut all = lock(&HELD);
         all.retain(|held| held.strong_count() > 0);
         all.push(Arc::downgrade(&held));
@@ -139,8 +167,15 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nobody is left to be told; what could not be removed is found as a leftover by the next run.
-        let _ = self.held.remove();
+        // Whoever ends the run tells what could not be removed; the next run finds it as a leftover.
+        let why = match self.held.remove() {
+            Ok(Removed { foreign, .. }) if foreign.is_empty() => return,
+            Ok(Removed { foreign, .. }) => {
+                format!("it holds files that are not ours ({})", foreign.join(", "))
+            }
+            Err(fault) => fault.to_string(),
+        };
+        lock(&LEFT_BEHIND).push(LeftBehind { path: self.held.path.clone(), why });
     }
 }
 
@@ -167,6 +202,7 @@ impl Held {
             return Ok(Removed::default());
         }
         let removed = remove_ours(&self.folder, &self.directory, &self.path)?;
+        lock(&self.times).take().map(FolderTimes::restore);
         *marker = None;
         Ok(removed)
     }
@@ -186,19 +222,19 @@ pub(crate) fn remove_ours(folder: &OwnedFd, directory: &OwnedFd, path: &Path) ->
             }
             Err(Errno::NOENT) => {}
             Err(errno) => {
-                return Err(failed(format!("remove {}/{name} (it is likenew's own)", here()))(errno));
+                return Err(not_possible("remove likenew's own", &path.join(name), errno));
             }
         }
     }
     if removed.foreign.is_empty() {
         match unlinkat(directory, MARKER, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(failed(format!("remove {}/{MARKER}", here()))(errno)),
+            Err(errno) => return Err(not_possible("remove likenew's own", &path.join(MARKER), errno)),
         }
         match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
             // Somebody may have put something there, or taken it all away, this very moment: both are theirs to do.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
-            Err(errno) => return Err(failed(format!("remove the folder {}", here()))(errno)),
+            Err(errno) => return Err(not_possible("remove the folder", path, errno)),
         }
     }
     Ok(removed)

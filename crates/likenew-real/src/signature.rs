@@ -58,6 +58,30 @@ const MARKS: &[Mark] = &[
     mark("dos", 510, &[0x55, 0xAA]),
 ];
 
+/// Other names that people know what is found by, as mkfs, mount, blkid and parted spell them. None stands for two kinds, so that nobody
+/// agrees to lose more than is meant.
+const ALIASES: &[(&str, &[&str])] = &[
+    ("ext", &["ext2", "ext3", "ext4"]),
+    ("vfat", &["fat", "fat12", "fat16", "fat32"]),
+    ("hfsplus", &["hfs+"]),
+    ("ntfs", &["ntfs3"]),
+    ("crypto_LUKS", &["luks", "luks1", "luks2"]),
+    ("LVM2_member", &["lvm", "lvm2"]),
+    ("linux_raid_member", &["mdraid"]),
+    ("isw_raid_member", &["imsm"]),
+    ("ddf_raid_member", &["ddf"]),
+    ("zfs_member", &["zfs"]),
+    ("swap", &["linux-swap"]),
+    ("dos", &["mbr"]),
+    ("ceph_bluestore", &["bluestore"]),
+];
+
+/// Whether somebody who typed this name means what is found under that one.
+pub(crate) fn is_called(found: &str, typed: &str) -> bool {
+    let aliases = ALIASES.iter().filter(|(name, _)| *name == found).flat_map(|(_, aliases)| *aliases);
+    std::iter::once(&found).chain(aliases).any(|name| name.eq_ignore_ascii_case(typed.trim()))
+}
+
 /// The number at the start of a ZFS uberblock (OpenZFS, uberblock_impl.h), in either byte order.
 const UBERBLOCK: u64 = 0x00BA_B10C;
 /// Super block of Linux RAID, kept near the end in its oldest forms (md_p.h).
@@ -156,6 +180,41 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(bytes).unwrap();
         file
+    }
+
+    #[test]
+    fn what_is_found_answers_to_the_names_that_people_type() {
+        for (found, typed) in [
+            ("ext", "ext ext2 ext3 ext4 EXT4"),
+            ("vfat", "vfat fat FAT32 fat16"),
+            ("crypto_LUKS", "crypto_luks luks LUKS2"),
+            ("LVM2_member", "lvm2_member lvm LVM2"),
+            ("linux_raid_member", "linux_raid_member mdraid"),
+            ("zfs_member", "zfs_member zfs"),
+            ("swap", "swap linux-swap"),
+            ("dos", "dos mbr"),
+            ("xfs", "xfs XFS"),
+        ] {
+            for typed in typed.split(' ') {
+                assert!(is_called(found, typed), "{typed} for {found}");
+            }
+        }
+        for (found, typed) in
+            [("ext", "exfat"), ("vfat", "exfat"), ("xfs", "ext4"), ("dos", "vfat"), ("gpt", "")]
+        {
+            assert!(!is_called(found, typed), "{typed} for {found}");
+        }
+    }
+
+    #[test]
+    fn no_name_stands_for_two_kinds() {
+        let found: Vec<&str> = MARKS.iter().map(|mark| mark.name).collect();
+        for (name, aliases) in ALIASES {
+            for alias in *aliases {
+                let others = found.iter().filter(|other| *other != name && is_called(other, alias));
+                assert_eq!(others.count(), 0, "{alias}");
+            }
+        }
     }
 
     #[test]

@@ -10,12 +10,15 @@ use likenew_core::target::Geometry;
 
 use crate::clock::Monotonic;
 use crate::fault::failed;
+use crate::in_use::Claims;
 use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::trim;
 
 /// One descriptor; addresses are offsets in it.
 pub(crate) struct Single {
     fd: OwnedFd,
+    /// On other ways to what is written.
+    _claims: Option<Claims>,
     geometry: Geometry,
     /// Whether it can be reached past the page cache.
     direct: bool,
@@ -23,7 +26,12 @@ pub(crate) struct Single {
 
 impl Single {
     pub(crate) fn new(fd: OwnedFd, geometry: Geometry, direct: bool) -> Self {
-        Self { fd, geometry, direct }
+        Self { fd, _claims: None, geometry, direct }
+    }
+
+    /// The same, with a hold on everything else that reaches these bytes.
+    pub(crate) fn with_claims(self, claims: Option<Claims>) -> Self {
+        Self { _claims: claims, ..self }
     }
 }
 

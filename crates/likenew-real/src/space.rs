@@ -5,9 +5,10 @@ use std::path::Path;
 
 use likenew_core::fault::Fault;
 use likenew_core::units::amount;
-use rustix::fs::fstatvfs;
+use rustix::fs::{StatVfsMountFlags, fstatvfs};
+use rustix::io::Errno;
 
-use crate::fault::failed;
+use crate::fault::{failed, not_possible};
 
 /// The reserve is this share of a file system, one part in …
 const RESERVE_PART: u64 = 20;
@@ -27,6 +28,8 @@ pub struct Space {
     pub reserve_bytes: u64,
     /// What may be filled: free space without the reserve.
     pub usable_bytes: u64,
+    /// Whether the file system is mounted read-only.
+    pub is_read_only: bool,
 }
 
 impl Space {
@@ -37,7 +40,8 @@ impl Space {
     pub(crate) fn of(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, Fault> {
         let of = fstatvfs(fd).map_err(failed(format!("ask for the free space of {}", path.display())))?;
         let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
-        Ok(Self::new(bytes(of.f_blocks), bytes(of.f_bavail), reserve))
+        let is_read_only = of.f_flag.contains(StatVfsMountFlags::RDONLY);
+        Ok(Self { is_read_only, ..Self::new(bytes(of.f_blocks), bytes(of.f_bavail), reserve) })
     }
 
     fn new(total_bytes: u64, free_bytes: u64, reserve: Option<u64>) -> Self {
@@ -48,7 +52,19 @@ impl Space {
             free_bytes,
             reserve_bytes,
             usable_bytes: free_bytes.saturating_sub(reserve_bytes),
+            is_read_only: false,
         }
+    }
+
+    /// Bytes that may be written to the folder `path`.
+    ///
+    /// # Errors
+    /// A refusal: its file system is mounted read-only.
+    pub fn writable_bytes(&self, path: &Path) -> Result<u64, Fault> {
+        if self.is_read_only {
+            return Err(not_possible("write to", path, Errno::ROFS));
+        }
+        Ok(self.usable_bytes)
     }
 
     /// Whether `bytes` more may be written to the folder `path`.
@@ -56,7 +72,7 @@ impl Space {
     /// # Errors
     /// A refusal with the numbers and what to do.
     pub fn check(&self, bytes: u64, path: &Path) -> Result<(), Fault> {
-        if bytes <= self.usable_bytes {
+        if bytes <= self.writable_bytes(path)? {
             return Ok(());
         }
         Err(Fault::Refused(format!(

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::block::BlockDevice;
+use crate::standards::scsi;
 
 /// The words by which one drive is told from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,13 +58,10 @@ impl StableId {
     }
 }
 
-/// The unit serial number page of SCSI and ATA disks: four bytes of head, the last of them its length, then text (SPC-5 §7.7.19).
+/// The unit serial number page of SCSI and ATA disks.
 fn serial_of_page(disk: &Path) -> Option<StableId> {
     let page = fs::read(disk.join("device/vpd_pg80")).ok()?;
-    let text = page.get(4..)?;
-    let text = &text[..text.len().min(usize::from(page[3]))];
-    let text = String::from_utf8_lossy(text).trim_matches(['\0', ' ']).to_owned();
-    (!text.is_empty()).then_some(StableId { kind: "serial number", text })
+    Some(StableId { kind: "serial number", text: scsi::unit_serial(&page)? })
 }
 
 /// A stick answers no such page, but its USB device has a serial number, some folders up.

@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock};
 
 use likenew_core::access::Access;
 use likenew_core::cure::Cure;
+use likenew_core::extents::ExtentMap;
 use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::look::{Look, Seen};
@@ -182,6 +183,22 @@ impl FileTable {
         Ok(sender.send(self.scratch.directory(), freed, bytes, wait, clock))
     }
 
+    /// Where the files that are there lie on the device.
+    fn extents(&self) -> Result<ExtentMap, String> {
+        let mut extents = Vec::new();
+        for (file, entry) in self.files.iter().enumerate() {
+            let Some(fd) = entry.fd.get().filter(|_| entry.there.load(Ordering::Acquire)) else { continue };
+            extents.extend(trim::device_extents(fd, file as u64 * self.file_bytes, self.file_bytes)?);
+            if extents.len() > ExtentMap::EXTENTS_MAX {
+                return Err(format!(
+                    "the files lie in {} pieces and more, too many to be kept",
+                    extents.len()
+                ));
+            }
+        }
+        Ok(ExtentMap::new(extents))
+    }
+
     fn is_direct(&self) -> bool {
         self.can_direct && !self.buffered.load(Ordering::Acquire)
     }
@@ -260,6 +277,10 @@ impl Medium for FileTable {
         match look {
             // What is told of files is told of the user's, which lie beside ours.
             Look::Facts => Ok(facts::look_at(self.scratch.directory(), self.scratch.path().parent())),
+            Look::Extents => Ok(ground
+                .unsuitable()
+                .map_or_else(|| self.extents(), Err)
+                .map_or_else(Seen::Unknown, Seen::Extents)),
             Look::OldFiles | Look::TrimPath | Look::TrimClaims | Look::Outlook => {
                 Ok(trim::look_at(self.scratch.directory(), look))
             }

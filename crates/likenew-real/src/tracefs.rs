@@ -29,3 +29,20 @@ pub use write_out::{WriteOut, step_back};
 pub fn kernel() -> Option<String> {
     Some(std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
 }
+
+/// Reads a page by formats, for fuzzers; whether all of it made sense.
+pub(crate) fn fuzzed(head: &str, issue: &str, complete: &str, page: &[u8]) -> bool {
+    use event::Step;
+    let formats =
+        [(Step::Issue, "issue", issue.to_owned()), (Step::Complete, "complete", complete.to_owned())];
+    let (Ok(layout), Ok(decoder)) = (page::PageLayout::parse(head), event::Decoder::new(&formats)) else {
+        return false;
+    };
+    let _ = layout.page_bytes();
+    let Some(mut records) = layout.records(page) else { return false };
+    let (mut applications, mut events) = (applications::Applications::new(), 0);
+    for record in records.by_ref() {
+        events += usize::from(decoder.decode(record.at, record.bytes, &mut applications).is_some());
+    }
+    records.is_whole() && events > 0
+}

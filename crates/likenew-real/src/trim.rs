@@ -21,13 +21,14 @@ mod tell_free;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use likenew_core::extents::ExtentMap;
 use likenew_core::look::{Look, Seen};
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
 
 pub(crate) use claims::disk_claims;
-pub(crate) use extents::{Extent, Flush, extents};
+pub(crate) use extents::{Extent, Flush, device_extents, extents, fuzzed_extents};
 pub(crate) use layers::{SENDERS, device_path, mount_path, stack};
 pub(crate) use read_back::read_back;
 pub(crate) use send::Sender;
@@ -99,7 +100,7 @@ impl Ground {
 pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
     let unknown = |why: &str| Seen::Unknown(why.to_owned());
     let stat = rustix::fs::fstat(&fd);
-    let device = stat.ok().filter(|stat| {
+    let device = stat.as_ref().ok().filter(|stat| {
         rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::BlockDevice
     });
     let device = device.map(|stat| BlockDevice::numbered(DeviceNumber::of(stat.st_rdev)));
@@ -114,6 +115,16 @@ pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
         (Look::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
         (Look::TrimClaims, None, _) => unknown("no device is known below this file system"),
         (Look::Outlook, ..) => crate::erase::outlook::look_at(fd),
+        (Look::Extents, Some(_), _) => unknown("a device's addresses are its own"),
+        (Look::Extents, None, None) => unknown("the file system is not listed in /proc"),
+        (Look::Extents, None, Some(ground)) => match (ground.unsuitable(), stat) {
+            (Some(why), _) => Seen::Unknown(why),
+            (None, Ok(stat)) => {
+                let mapped = device_extents(&fd, 0, stat.st_size as u64);
+                mapped.map_or_else(Seen::Unknown, |extents| Seen::Extents(ExtentMap::new(extents)))
+            }
+            (None, Err(errno)) => Seen::Unknown(format!("the file does not tell its length: {errno}")),
+        },
         (Look::OldFiles, ..) => unknown("only the files of a folder are looked for"),
         (Look::Cure(_), ..) => unknown("it may only be read: give a folder on it"),
         (Look::TrimReadBack(_) | Look::Release { .. }, ..) => {

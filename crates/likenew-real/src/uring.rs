@@ -1,9 +1,8 @@
 //! A lane over io_uring: the way of an I/O that costs the least between our clock and the drive.
 //!
-//! `submit` hands the batch over at once and `wait` looks for completions, so an I/O is on its way while the loop is still
-//! busy. One call for both was measured against it in pairs with fio: on an otherwise idle machine a lane that goes to sleep
-//! the moment it has submitted pays for being woken each time, and at depth 1 reached half of fio's rate on a loop device.
-//! For the same reason `wait` looks a few times before it sleeps.
+//! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the kernel for an I/O at
+//! depth 1, as fio makes. `cargo xtask bench engine` compares the two in pairs: asking for completions a few times before sleeping takes
+//! the core from whoever serves the device.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -21,6 +20,7 @@ use crate::clock::{Monotonic, sharpen_timers};
 use crate::flights::Flights;
 use crate::health::HealthSource;
 use crate::medium::{Medium, PUNCH, Spot};
+use crate::posix::LAST_WAIT;
 use crate::ring::{Answer, Ring};
 use crate::workers::Workers;
 
@@ -38,10 +38,6 @@ const LONG: Nanos = Nanos(2 * PULSE_NS as u64);
 const CLERKS_MAX: u32 = 4;
 /// Registration pins memory: more than this is left unregistered.
 const REGISTERED_BYTES_MAX: usize = 1 << 30;
-/// So often `wait` lets the kernel finish what it can before it sleeps; each look takes about a quarter of a microsecond.
-const LOOKS: u32 = 4;
-/// How often a lane that is dropped looks for I/Os that it can not wait for, a millisecond apart.
-const LAST_LOOKS: u32 = 50;
 
 /// A ring, its buffers, and what is in flight.
 pub(crate) struct UringLane<M: Medium> {
@@ -170,12 +166,6 @@ impl<M: Medium> UringLane<M> {
             self.clock.rest(until);
             return Ok(());
         }
-        for _ in 0..LOOKS {
-            self.ring.enter(0, Nanos::NEVER, self.clock).map_err(ring_failed)?;
-            if self.reap(done)? {
-                return Ok(());
-            }
-        }
         loop {
             let timer = if self.is_long(until) { Nanos::NEVER } else { until };
             self.ring.enter(1, timer, self.clock).map_err(ring_failed)?;
@@ -258,19 +248,18 @@ impl<M: Medium> UringLane<M> {
         Ok(())
     }
 
-    /// Waits for everything in flight; says whether it has ended.
+    /// Waits for everything in flight, but not for a drive that hangs; says whether all has ended.
     fn drain(&mut self) -> bool {
         let mut done = Vec::new();
-        let mut looks = 0;
-        while self.flights.count() > 0 && looks < LAST_LOOKS {
-            let soon = self.clock.now() + Nanos::from_millis(100);
+        let until = self.clock.now() + LAST_WAIT;
+        while self.flights.count() > 0 && self.clock.now() < until {
+            let soon = (self.clock.now() + Nanos::from_millis(100)).min(until);
             let entered =
                 if self.enabled { self.ring.enter(1, soon, self.clock) } else { self.ring.enable() };
             self.enabled = true;
             if entered.is_err() {
                 // The ring belongs to another thread, which alone could wait in it.
                 self.clock.rest(self.clock.now() + Nanos::from_millis(1));
-                looks += 1;
                 // Nor does a bell ring in it.
                 while let Some(completion) = self.clerks.as_ref().and_then(|clerks| clerks.workers.poll()) {
                     self.flights.free(completion.slot);
@@ -376,9 +365,15 @@ impl<M: Medium> Target for UringLane<M> {
 
 impl<M: Medium> Drop for UringLane<M> {
     fn drop(&mut self) {
-        if !self.drain() {
-            // The thread that drove this lane has left I/Os in flight: their buffers are lost rather than used again.
+        let is_drained = self.drain();
+        let clock = self.clock;
+        let have_left =
+            self.clerks.as_mut().is_none_or(|clerks| clerks.workers.end(clock, clock.now() + LAST_WAIT));
+        if !is_drained || !have_left {
+            // What is still in flight uses its buffers: they are lost rather than used again.
             self.buffers.leak();
+            // To take the file from the ring would wait for what is in flight.
+            return;
         }
         if self.fixed_file {
             self.ring.unregister_file();

@@ -16,7 +16,10 @@ use crate::medium::Medium;
 /// A worker's stack: it makes one system call at a time.
 const STACK_BYTES: usize = 128 << 10;
 
-/// A pool of threads, and the channels to and from it. Dropping it waits for what the threads are doing.
+/// How often it is looked at whether threads have left: short, since a lane of every workload ends so.
+const LOOK: Nanos = Nanos::from_micros(50);
+
+/// A pool of threads, and the channels to and from it. Whoever lent it buffers has to [`Workers::end`] it.
 pub(crate) struct Workers {
     jobs: Option<Sender<Job>>,
     done: Receiver<Completion>,
@@ -67,7 +70,7 @@ impl Workers {
     ///
     /// # Safety
     /// `buffer` is valid for reads and writes of `io.length` bytes (of none for a trim or flush), and nobody else uses it,
-    /// until the I/O's completion was received or the pool is dropped.
+    /// until the I/O's completion was received or [`Workers::end`] has said that all threads have left.
     pub(crate) unsafe fn hand_over(&self, io: &Io, buffer: *mut u8) {
         let jobs = self.jobs.as_ref().expect("a pool takes I/Os until it is dropped");
         jobs.try_send(Job { io: *io, buffer })
@@ -93,14 +96,24 @@ impl Workers {
     }
 }
 
-impl Drop for Workers {
-    fn drop(&mut self) {
-        // Without a sender the workers finish what they were given and leave.
+impl Workers {
+    /// Has the threads finish what they were given and leave, and waits for that until `until`. Says whether all have left: one whose system
+    /// call does not return keeps the buffer that it was lent.
+    #[must_use = "buffers may be used again only when all threads have left"]
+    pub(crate) fn end(&mut self, clock: Monotonic, until: Nanos) -> bool {
+        // Without a sender the workers leave when nothing is left to do.
         self.jobs = None;
+        while !self.threads.iter().all(JoinHandle::is_finished) {
+            if clock.now() >= until {
+                return false;
+            }
+            clock.rest(clock.now() + LOOK);
+        }
         for thread in self.threads.drain(..) {
             // A worker that panicked has said so on standard error.
             let _ = thread.join();
         }
+        true
     }
 }
 

@@ -1,22 +1,42 @@
 //! Why a refresh was refused, or has stopped.
 
 use std::io;
+use std::path::PathBuf;
 
 use likenew_core::units::amount;
 
 /// Every reason, as a sentence that says what to do.
 ///
-/// All but the last seven come before anything was written to the ground.
+/// [`RefreshError::is_refusal`] says which come before anything was written to the store.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// Ranges, chunk or ground are such that nothing can be done with them.
+    /// Ranges, chunk or store are such that nothing can be done with them.
     #[error("{0}")]
     Unsuitable(String),
-    /// The paper for a new journal holds something.
+    /// The file for a new journal holds something.
     #[error(
         "there is something in the place for the journal already: if it is the journal of a refresh that was cut off, go on with that; nothing was changed"
     )]
     NotEmpty,
+    /// What is in the place of the journal need not be our own.
+    #[error(
+        "{} is in the way: {why}. Likenew takes nothing from it and leaves it alone: look at it, then move it away or remove it. Nothing was changed",
+        path.display()
+    )]
+    NotOurs {
+        /// What is there.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// Another run has the journal.
+    #[error("another run of likenew uses {}: wait until it has ended; nothing was changed", .0.display())]
+    InUse(PathBuf),
+    /// It names fewer places that are never rewritten than there are.
+    #[error(
+        "the journal does not name all places by which a change by somebody else is noticed: the partitions of the drive have changed since, or somebody has made it up, so nothing was written. Compare the chunks in it with what lies there before you remove it"
+    )]
+    OtherWitnesses,
     /// It is no journal, or the beginning of one.
     #[error(
         "this is no whole journal of a refresh ({0}). If the refresh was cut off while it began, nothing had been written: remove the journal and begin anew. If it was under way, keep the journal: the saved chunks can be taken out of it"
@@ -34,20 +54,20 @@ pub enum RefreshError {
     Damaged(String),
     /// It belongs to something else.
     #[error(
-        "the journal is of \"{journal}\", and this is \"{ground}\"; give the one that it belongs to. Nothing was changed"
+        "the journal is of \"{journal}\", and this is \"{store}\"; give the one that it belongs to. Nothing was changed"
     )]
-    OtherGround {
+    OtherStore {
         /// What the journal was begun for.
         journal: String,
         /// What was given.
-        ground: String,
+        store: String,
     },
-    /// Somebody has written to the ground since, and nothing of ours is missing.
+    /// Somebody has written to the store since, and nothing of ours is missing.
     #[error(
         "somebody has written there since the refresh was cut off (it was mounted, perhaps). Nothing is lost: all chunks that were being written are as they were. Remove the journal and begin anew; nothing was changed"
     )]
     ChangedButWhole,
-    /// Somebody has written to the ground since, and chunks in flight differ from what was saved.
+    /// Somebody has written to the store since, and chunks in flight differ from what was saved.
     #[error(
         "somebody has written there since the refresh was cut off (it was mounted, perhaps), and {sectors} blocks differ from what was saved of the chunk at byte {offset}. Which of both is right only its owner can tell, so nothing was written: take the saved chunks out of the journal, check the file system (fsck), and compare"
     )]
@@ -70,16 +90,21 @@ pub enum RefreshError {
     /// It was finished.
     #[error("this refresh was finished: remove its journal")]
     Finished,
-    /// The journal's paper failed.
+    /// The journal's file failed.
     #[error(
         "could not {doing} the journal: {source}. Free some space there, or see what ails that drive, and go on; all that was written to the drive is what was there before"
     )]
-    Paper {
+    Journal {
         /// What was being done.
         doing: &'static str,
         /// The system's answer.
         source: io::Error,
     },
+    /// What was torn cannot be kept.
+    #[error(
+        "could not keep what lies in the places that are to be restored: {0}. The journal keeps what was there before the cut: free some space beside it, and go on"
+    )]
+    Salvage(io::Error),
     /// A place can not be read.
     #[error(
         "could not read {} at byte {offset}: {source}. Nothing was written there, and nothing further is: copy what you need to another drive first",
@@ -106,12 +131,23 @@ pub enum RefreshError {
         /// The system's answer.
         source: io::Error,
     },
-    /// Somebody else wants the ground.
+    /// Others were let in before what was written had been read back.
     #[error(
-        "stopped, as {0}. All that was written is what was there before; go on when that program has ended"
+        "another program was let in before {} at byte {offset} were read back, and has written there: the system waits no longer for whoever holds a file. The journal keeps what was there: compare it with what lies there now, then remove it",
+        amount(*length)
     )]
-    Wanted(io::Error),
-    /// The ground can not be flushed. The journal keeps what was written since the last time.
+    Lost {
+        /// Where.
+        offset: u64,
+        /// Bytes that were compared.
+        length: u64,
+    },
+    /// Somebody else wants the store.
+    #[error(
+        "stopped, as another program wants to use it. All that was written is what was there before; go on when that program has ended"
+    )]
+    Wanted,
+    /// The store cannot be flushed. The journal keeps what was written since the last time.
     #[error(
         "could not flush: {0}. The journal keeps the last chunks: keep it, and go on when the drive takes writes again"
     )]
@@ -143,35 +179,37 @@ pub enum RefreshError {
 }
 
 impl RefreshError {
-    /// Whether nothing was written to the ground by the call that ended with it.
+    /// Whether nothing was written to the store by the call that ended with it.
     pub fn is_refusal(&self) -> bool {
         !matches!(
             self,
-            Self::Paper { .. }
+            Self::Journal { .. }
+                | Self::Salvage(_)
+                | Self::Lost { .. }
                 | Self::Read { .. }
                 | Self::Write { .. }
-                | Self::Wanted(_)
+                | Self::Wanted
                 | Self::Flush(_)
                 | Self::ReadBack { .. }
                 | Self::NotKept { .. }
         )
     }
 
-    /// Whether a refresh that has ended with it under way has left something in its journal that may be missing on the ground.
+    /// Whether a refresh that has ended with it under way has left something in its journal that may be missing on the store.
     pub fn needs_journal(&self) -> bool {
-        !self.is_refusal() && !matches!(self, Self::Read { .. } | Self::Wanted(_))
+        !self.is_refusal() && !matches!(self, Self::Read { .. } | Self::Wanted)
     }
 
     /// What a failed write comes to.
     pub(crate) fn write(offset: u64, length: u64) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
-            io::ErrorKind::ResourceBusy => Self::Wanted(source),
+            io::ErrorKind::ResourceBusy => Self::Wanted,
             _ => Self::Write { offset, length, source },
         }
     }
 
-    pub(crate) fn paper(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Paper { doing, source }
+    pub(crate) fn journal(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Journal { doing, source }
     }
 
     pub(crate) fn read_back(offset: u64, length: u64) -> impl FnOnce(io::Error) -> Self {

@@ -7,20 +7,20 @@
 //! Its length never changes. A chunk's record goes to the slot of the record before the last one, in one write, and the chunk is not
 //! touched until that is durable. A cut tears at most the slot that was being written, whose chunk was not being written yet.
 
+use crate::chunk_buffer::ChunkBuffer;
+use crate::durable_file::DurableFile;
 use crate::error::{RefreshError, is_readable};
-use crate::paper::Paper;
-use crate::plan::Plan;
+use crate::plan::{CHUNK_BYTES_MAX, PLAN_BYTES_MAX, Plan};
 use crate::ranges::Ranges;
 use crate::record::{BLOCK, Kind, Record};
-use crate::sheet::Sheet;
 
 /// So many chunks are kept at once.
 pub(crate) const SLOTS: usize = 2;
 
-/// A journal on its paper.
+/// A journal on its file.
 #[derive(Debug)]
-pub struct Journal<P> {
-    paper: P,
+pub struct Journal<F> {
+    file: F,
     plan: Plan,
     ranges: Ranges,
     witnesses: Ranges,
@@ -41,28 +41,28 @@ pub(crate) enum Slot {
     Nothing,
 }
 
-impl<P: Paper> Journal<P> {
-    /// Begins one on an empty paper. Nothing of the slots is ever missing later for want of space.
-    pub(crate) fn begin(mut paper: P, plan: Plan, first: u64) -> Result<Self, RefreshError> {
+impl<F: DurableFile> Journal<F> {
+    /// Begins one on an empty file. Nothing of the slots is ever missing later for want of space.
+    pub(crate) fn begin(mut file: F, plan: Plan, first: u64) -> Result<Self, RefreshError> {
         let (ranges, witnesses) = plan.checked().map_err(RefreshError::Unsuitable)?;
-        if paper.bytes().map_err(RefreshError::paper("look at"))? != 0 {
+        if file.bytes().map_err(RefreshError::journal("look at"))? != 0 {
             return Err(RefreshError::NotEmpty);
         }
         let head = plan.encode();
         let (_, id, slots_at) = Plan::decode(head.len() as u64, |bytes| Ok(head[..bytes].to_vec()))?;
-        let mut journal = Self { paper, plan, ranges, witnesses, id, slots_at };
+        let mut journal = Self { file, plan, ranges, witnesses, id, slots_at };
         let begin = "begin";
-        let mut sheet = Sheet::new(journal.plan.settings.chunk_bytes);
+        let mut buffer = ChunkBuffer::new(journal.plan.settings.chunk_bytes);
         let length = u64::from(journal.plan.settings.chunk_bytes);
         for slot in 0..SLOTS as u64 {
             let at = journal.slot_at(slot);
-            journal.paper.write_at(at, sheet.whole(length)).map_err(RefreshError::paper(begin))?;
+            journal.file.write_at(at, buffer.whole(length)).map_err(RefreshError::journal(begin))?;
         }
-        journal.write(&Record::new(journal.id, 0, Kind::Settled, first..first, &[]), &mut sheet)?;
+        journal.write(&Record::new(journal.id, 0, Kind::Settled, first..first, &[]), &mut buffer)?;
         // The head makes it a journal, so it comes last: a file system may make a file durable from its beginning on, and then its length.
-        journal.paper.sync().map_err(RefreshError::paper(begin))?;
-        journal.paper.write_at(0, &head).map_err(RefreshError::paper(begin))?;
-        journal.paper.sync().map_err(RefreshError::paper(begin))?;
+        journal.file.sync().map_err(RefreshError::journal(begin))?;
+        journal.file.write_at(0, &head).map_err(RefreshError::journal(begin))?;
+        journal.file.sync().map_err(RefreshError::journal(begin))?;
         Ok(journal)
     }
 
@@ -70,20 +70,33 @@ impl<P: Paper> Journal<P> {
     ///
     /// # Errors
     /// It is none, is of another version, or is damaged.
-    pub fn open(mut paper: P) -> Result<Self, RefreshError> {
-        let bytes = paper.bytes().map_err(RefreshError::paper("look at"))?;
+    pub fn open(mut file: F) -> Result<Self, RefreshError> {
+        let bytes = file.bytes().map_err(RefreshError::journal("look at"))?;
         let (plan, id, slots_at) = Plan::decode(bytes, |first| {
             let mut head = vec![0; first];
-            paper.read_at(0, &mut head).map_err(RefreshError::paper("read"))?;
+            file.read_at(0, &mut head).map_err(RefreshError::journal("read"))?;
             Ok(head)
         })?;
         let (ranges, witnesses) = plan.checked().map_err(RefreshError::Damaged)?;
-        let journal = Self { paper, plan, ranges, witnesses, id, slots_at };
+        let journal = Self { file, plan, ranges, witnesses, id, slots_at };
         let expected = journal.slot_at(SLOTS as u64);
         if bytes != expected {
             return Err(RefreshError::Damaged(format!("it has {bytes} bytes instead of {expected}")));
         }
         Ok(journal)
+    }
+
+    /// Whether a chunk was ever saved in what may be a journal: block by block, as its beginning may be damaged.
+    ///
+    /// # Errors
+    /// Its length cannot be told. What cannot be read may have been a chunk.
+    pub(crate) fn has_chunks(file: &mut F) -> Result<bool, RefreshError> {
+        let end = file.bytes().map_err(RefreshError::journal("look at"))?;
+        let mut block = [0; BLOCK];
+        Ok((0..end / BLOCK as u64).any(|index| match file.read_at(index * BLOCK as u64, &mut block) {
+            Ok(()) => Record::decode(&block).is_some_and(|record| record.turn > 0),
+            Err(_) => true,
+        }))
     }
 
     /// What it was begun for.
@@ -113,27 +126,31 @@ impl<P: Paper> Journal<P> {
         self.id
     }
 
-    pub(crate) fn into_paper(self) -> P {
-        self.paper
+    pub(crate) fn file(&self) -> &F {
+        &self.file
     }
 
-    /// Makes a record durable, with the chunk that the sheet holds.
-    pub(crate) fn write(&mut self, record: &Record, sheet: &mut Sheet) -> Result<(), RefreshError> {
-        record.encode(sheet.block());
+    pub(crate) fn into_file(self) -> F {
+        self.file
+    }
+
+    /// Makes a record durable, with the chunk that the buffer holds.
+    pub(crate) fn write(&mut self, record: &Record, buffer: &mut ChunkBuffer) -> Result<(), RefreshError> {
+        record.encode(buffer.block());
         let at = self.slot_at(record.turn % SLOTS as u64);
-        self.paper.write_at(at, sheet.whole(record.length())).map_err(RefreshError::paper("write"))?;
-        self.paper.sync().map_err(RefreshError::paper("write"))
+        self.file.write_at(at, buffer.whole(record.length())).map_err(RefreshError::journal("write"))?;
+        self.file.sync().map_err(RefreshError::journal("write"))
     }
 
     /// Makes durable what was read: whoever was killed may have written it and not have come to that.
     pub(crate) fn sync(&mut self) -> Result<(), RefreshError> {
-        self.paper.sync().map_err(RefreshError::paper("write"))
+        self.file.sync().map_err(RefreshError::journal("write"))
     }
 
     /// What the slots hold. One that was torn so that it can not be read holds nothing.
     ///
     /// # Errors
-    /// A record says what no refresh of this plan would have written, or the paper can not be read for now.
+    /// A record says what no refresh of this plan would have written, or the file cannot be read for now.
     pub(crate) fn slots(&mut self) -> Result<[Slot; SLOTS], RefreshError> {
         Ok([self.slot(0)?, self.slot(1)?])
     }
@@ -141,14 +158,15 @@ impl<P: Paper> Journal<P> {
     fn slot(&mut self, index: u64) -> Result<Slot, RefreshError> {
         let mut block = [0; BLOCK];
         let at = self.slot_at(index);
-        if !is_readable(self.paper.read_at(at, &mut block)).map_err(RefreshError::paper("read"))? {
+        if !is_readable(self.file.read_at(at, &mut block)).map_err(RefreshError::journal("read"))? {
             return Ok(Slot::Nothing);
         }
         let Some(record) = Record::decode(&block) else { return Ok(Slot::Nothing) };
         self.check(&record, index)?;
         let mut bytes = vec![0; record.length() as usize];
-        let read = self.paper.read_at(at + BLOCK as u64, &mut bytes);
-        if is_readable(read).map_err(RefreshError::paper("read"))? && record.hash_of(&bytes) == record.hash {
+        let read = self.file.read_at(at + BLOCK as u64, &mut bytes);
+        if is_readable(read).map_err(RefreshError::journal("read"))? && record.hash_of(&bytes) == record.hash
+        {
             return Ok(Slot::Whole(record, bytes));
         }
         Ok(Slot::Torn(record))
@@ -167,6 +185,10 @@ impl<P: Paper> Journal<P> {
         }
         Err(RefreshError::Damaged(format!("slot {index} holds what this refresh has not written")))
     }
+
+    /// Longer ones there are none.
+    pub(crate) const BYTES_MAX: u64 = (BLOCK as u64 + PLAN_BYTES_MAX).next_multiple_of(BLOCK as u64)
+        + SLOTS as u64 * (BLOCK as u64 + CHUNK_BYTES_MAX as u64);
 
     fn slot_at(&self, slot: u64) -> u64 {
         self.slots_at + slot * (BLOCK as u64 + u64::from(self.plan.settings.chunk_bytes))

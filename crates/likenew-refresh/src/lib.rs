@@ -1,20 +1,20 @@
 //! What is there is written again where it is, and nothing is lost.
 //!
 //! Flash that has held its data for long reads slowly; written again it reads as fast as ever. [`Refresh`] does that over a
-//! [`Ground`](likenew_core::ground::Ground), chunk by chunk, one write each, so that a kill or a loss of power at any point costs no
+//! [`BlockStore`](likenew_core::block_store::BlockStore), chunk by chunk, one write each, so that a kill or a loss of power at any point costs no
 //! byte, and what was cut off goes on ([`Found`]).
 //!
 //! **The order.** A chunk is read, its bytes are made durable in a [`Journal`] on other blocks, and only then is it written. The
-//! journal keeps two chunks in turn; before the first of them is overwritten the ground is flushed and both are read back. So at any
+//! journal keeps two chunks in turn; before the first of them is overwritten the store is flushed and both are read back. So at any
 //! moment at most two chunks are *in flight*, and the journal holds both of them.
 //!
 //! **After a cut** only sectors of chunks in flight are ever restored. The bytes that were being written are the bytes that were there,
 //! so a sector that differs was torn by the cut, or somebody has written to it since. Three things tell these apart, and one makes sure:
 //! - *Witnesses*: the places where a file system, a volume or a partition table leaves its mark when it is used, and places all over the
-//!   ground, are never rewritten. If they have changed, somebody was there: nothing is written.
+//!   store, are never rewritten. If they have changed, somebody was there: nothing is written.
 //! - A cut tears a few sectors. If more than half of a chunk differs, that was no cut: nothing is written unless the owner says so.
 //! - What lies outside of chunks in flight is only ever written with what was read there a moment before.
-//! - Whatever lies in a sector that is restored is first made durable on another paper ([`Found::go_on`]), so even a change that nothing can
+//! - Whatever lies in a sector that is restored is first made durable on another file ([`Found::go_on`]), so even a change that nothing can
 //!   tell is kept.
 //!
 //! ```
@@ -22,7 +22,7 @@
 //! # use likenew_refresh::{Found, Refresh, RefreshError, Task, saved};
 //! # fn main() -> Result<(), RefreshError> {
 //! let mut drive = Volatile::new(vec![7; 64 << 10], 512, 1, &Power::default());
-//! let (mut journal, mut aside) = (Vec::new(), Vec::new());
+//! let (mut journal, mut salvage) = (Vec::new(), Vec::new());
 //! let task = Task { identity: "my drive".into(), ranges: vec![0..16 << 10, 20 << 10..64 << 10], ..Task::default() };
 //!
 //! let mut refresh = Refresh::begin(&mut drive, &mut journal, &task)?;
@@ -31,7 +31,7 @@
 //!
 //! let found = Found::look(&mut drive, &mut journal, "my drive")?;
 //! assert_eq!(found.differences().count(), 0);
-//! let mut refresh = found.go_on(&mut aside)?;
+//! let mut refresh = found.go_on(&mut salvage)?;
 //! while let Some(_step) = refresh.step()? {
 //!     // Show refresh.progress(), look at the temperature, stop() when that is wanted.
 //! }
@@ -39,29 +39,39 @@
 //! # }
 //! ```
 //!
-//! This room knows no device, no clock and no simulator; who opens the ground sees to it that nobody else uses it.
+//! [`RefreshSession`] does all of that with files: it makes the journal, goes on from one that must be our own, and removes it at the end.
+//!
+//! This room knows no device, no clock and no simulator; who opens the store sees to it that nobody else uses it.
 
-mod aside;
+mod chunk_buffer;
+mod durable_file;
 mod error;
+mod folder;
 mod journal;
-mod paper;
+mod journal_file;
 mod plan;
 mod ranges;
 mod record;
 mod refresh;
 mod resume;
 mod salvage;
-mod sheet;
+mod salvage_file;
+mod saved;
+mod session;
 mod witnesses;
 
 #[cfg(test)]
 mod tests;
 
+pub use durable_file::DurableFile;
 pub use error::RefreshError;
+pub use folder::Folder;
 pub use journal::Journal;
-pub use paper::{Paper, create_paper, open_paper};
+pub use journal_file::{JournalFile, JournalPlace};
 pub use plan::{CHUNK_BYTES_DEFAULT, CHUNK_BYTES_MAX, Settings, Task, Verify};
 pub use ranges::Ranges;
 pub use refresh::{Progress, Refresh, Step};
 pub use resume::{Difference, Found};
-pub use salvage::{Saved, saved};
+pub use salvage_file::SalvageFile;
+pub use saved::{Saved, saved};
+pub use session::{End, Interrupted, Known, Outcome, RefreshSession, State};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::ground::Ground;
+use likenew_core::block_store::BlockStore;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
@@ -18,12 +18,12 @@ pub const CHUNK_BYTES_DEFAULT: u32 = 4 << 20;
 /// Longer chunks are refused: three of them are in memory when a refresh goes on.
 pub const CHUNK_BYTES_MAX: u32 = 64 << 20;
 
-/// A ground is written in blocks of this at most.
-const GROUND_BLOCK_MAX: u32 = 64 << 10;
+/// A store is written in blocks of this at most.
+const STORE_BLOCK_MAX: u32 = 64 << 10;
 /// A longer name, or note, has no place in a journal.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 /// A longer plan is none of ours.
-const PLAN_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const PLAN_BYTES_MAX: u64 = 64 << 20;
 
 /// How it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct Settings {
     pub verify: Verify,
 }
 
-/// Whether what was written is read back through the ground once it is flushed.
+/// Whether what was written is read back through the store once it is flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
@@ -71,13 +71,13 @@ pub(crate) struct Plan {
 /// What is to be refreshed: given once, kept in the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// What the ground is known by, such as the serial number of its drive. A refresh goes on only with the same.
+    /// What the store is known by, such as the serial number of its drive. A refresh goes on only with the same.
     pub identity: String,
     /// Anything that whoever goes on has to know.
     pub note: String,
     /// What to rewrite: ascending, in whole blocks, none twice. What is not in use is better left out.
     pub ranges: Vec<Range<u64>>,
-    /// Places beyond the usual ones that change whenever somebody uses the ground, such as the first MiB of each partition of a whole drive.
+    /// Places beyond the usual ones that change whenever somebody uses the store, such as the first MiB of each partition of a whole drive.
     /// They are not rewritten.
     pub marks: Vec<Range<u64>>,
     /// How.
@@ -86,11 +86,11 @@ pub struct Task {
 
 impl Plan {
     /// Checks the task and reads the witnesses.
-    pub(crate) fn new(task: &Task, ground: &mut impl Ground) -> Result<Self, RefreshError> {
-        let (bytes, block) = (ground.bytes(), ground.block());
+    pub(crate) fn new(task: &Task, store: &mut impl BlockStore) -> Result<Self, RefreshError> {
+        let (bytes, block) = (store.bytes(), store.block());
         let marks = witnesses(bytes, block, &task.marks);
         let ranges = Ranges::new(&task.ranges, bytes, block)?.without(&marks);
-        let fingerprint = fingerprint(&marks, ground)
+        let fingerprint = fingerprint(&marks, store)
             .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
         let plan = Self {
             identity: task.identity.clone(),
@@ -113,10 +113,10 @@ impl Plan {
     pub(crate) fn checked(&self) -> Result<(Ranges, Ranges), String> {
         let Self { bytes, block, settings: Settings { chunk_bytes, .. }, .. } = *self;
         if !block.is_power_of_two()
-            || !(512..=GROUND_BLOCK_MAX).contains(&block)
+            || !(512..=STORE_BLOCK_MAX).contains(&block)
             || bytes % u64::from(block) != 0
         {
-            return Err(format!("{bytes} bytes in blocks of {block} are no ground"));
+            return Err(format!("{bytes} bytes in blocks of {block} are no store"));
         }
         let least = block.max(BLOCK as u32);
         if !chunk_bytes.is_power_of_two() || !(least..=CHUNK_BYTES_MAX).contains(&chunk_bytes) {
@@ -198,7 +198,7 @@ impl Plan {
 }
 
 const TITLE: &str = "likenew refresh journal: keep this file until the refresh has finished. Version ";
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 fn hash(json: &[u8]) -> u64 {
     XxHash3_64::oneshot(json)

@@ -12,7 +12,7 @@ pub struct Ranges(Vec<Range<u64>>);
 pub(crate) const RANGES_MAX: usize = 1 << 18;
 
 impl Ranges {
-    /// These ranges of a ground of `bytes` bytes in blocks of `block`; neighbours become one.
+    /// These ranges of a store of `bytes` bytes in blocks of `block`; neighbours become one.
     ///
     /// # Errors
     /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it ends; or there are too many.
@@ -113,7 +113,7 @@ impl Ranges {
         self.0.iter().map(|range| range.end.min(offset).saturating_sub(range.start)).sum()
     }
 
-    /// The first chunk that begins at `from` or behind it. Chunks end at multiples of `chunk` bytes of the ground and where their
+    /// The first chunk that begins at `from` or behind it. Chunks end at multiples of `chunk` bytes of the store and where their
     /// range ends.
     pub(crate) fn chunk_from(&self, from: u64, chunk: u32) -> Option<Range<u64>> {
         let index = self.0.partition_point(|range| range.end <= from);

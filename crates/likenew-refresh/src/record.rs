@@ -1,4 +1,4 @@
-//! One saved piece on paper: a block that says what it is, and its bytes behind it.
+//! One saved piece on file: a block that says what it is, and its bytes behind it.
 
 use std::ops::Range;
 

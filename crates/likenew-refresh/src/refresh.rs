@@ -3,22 +3,25 @@
 use std::io;
 use std::ops::Range;
 
-use likenew_core::ground::Ground;
+use likenew_core::block_store::{BlockStore, Claim};
 
+use crate::chunk_buffer::ChunkBuffer;
+use crate::durable_file::DurableFile;
 use crate::error::RefreshError;
 use crate::journal::{Journal, SLOTS};
-use crate::paper::Paper;
 use crate::plan::{Plan, Task, Verify};
 use crate::record::{Kind, Record};
-use crate::sheet::Sheet;
+
+/// So much is read before it is asked again whether somebody waits: even a drive that reads 1 MB/s is asked every second.
+const READ_BYTES: usize = 1 << 20;
 
 /// A refresh under way. It is led step by step: between two steps it can be stopped, and whoever drops it, is killed or loses power
 /// goes on with [`Found`](crate::Found).
 #[derive(Debug)]
-pub struct Refresh<G, P> {
-    ground: G,
-    journal: Journal<P>,
-    sheet: Sheet,
+pub struct Refresh<S, F> {
+    store: S,
+    journal: Journal<F>,
+    buffer: ChunkBuffer,
     /// The first byte that is not dealt with.
     at: u64,
     /// Of the last record.
@@ -47,33 +50,33 @@ pub struct Progress {
     pub done_bytes: u64,
     /// Bytes to deal with in all.
     pub all_bytes: u64,
-    /// Bytes that this run has written to the ground.
+    /// Bytes that this run has written to the store.
     pub written_bytes: u64,
     /// Bytes of zeros that this run has left as they are.
     pub zero_bytes: u64,
 }
 
-impl<G: Ground, P: Paper> Refresh<G, P> {
-    /// Begins a refresh of `ground` with an empty `paper` for its journal, which lies on other blocks. Nothing is written to the ground yet.
+impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
+    /// Begins a refresh of `store` with an empty `file` for its journal, which lies on other blocks. Nothing is written to the store yet.
     ///
-    /// The caller sees to it that nobody else uses the ground until the refresh has ended.
+    /// The caller sees to it that nobody else uses the store until the refresh has ended.
     ///
     /// # Errors
     /// The task can not be done, a witness can not be read, or the journal can not be made.
-    pub fn begin(mut ground: G, paper: P, task: &Task) -> Result<Self, RefreshError> {
-        let plan = Plan::new(task, &mut ground)?;
+    pub fn begin(mut store: S, file: F, task: &Task) -> Result<Self, RefreshError> {
+        let plan = Plan::new(task, &mut store)?;
         let first = 0;
-        let journal = Journal::begin(paper, plan, first)?;
-        Ok(Self::at(ground, journal, first, 0))
+        let journal = Journal::begin(file, plan, first)?;
+        Ok(Self::at(store, journal, first, 0))
     }
 
     /// From `at` on, with that as the turn of the newest record.
-    pub(crate) fn at(ground: G, journal: Journal<P>, at: u64, turn: u64) -> Self {
-        let sheet = Sheet::new(journal.plan().settings.chunk_bytes);
+    pub(crate) fn at(store: S, journal: Journal<F>, at: u64, turn: u64) -> Self {
+        let buffer = ChunkBuffer::new(journal.plan().settings.chunk_bytes);
         Self {
-            ground,
+            store,
             journal,
-            sheet,
+            buffer,
             at,
             turn,
             in_flight: Vec::with_capacity(SLOTS),
@@ -87,7 +90,7 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
     /// Does the next chunk; none when all are done and durable, and the journal may be removed.
     ///
     /// # Errors
-    /// The ground or the paper failed. Nothing further is written; the journal keeps what is in flight.
+    /// The store or the file failed. Nothing further is written; the journal keeps what is in flight.
     ///
     /// # Panics
     /// After an error.
@@ -99,9 +102,13 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
     ///
     /// # Errors
     /// As [`Refresh::step`].
-    pub fn stop(mut self) -> Result<P, RefreshError> {
-        self.guarded(Self::settle)?;
-        Ok(self.journal.into_paper())
+    pub fn stop(&mut self) -> Result<(), RefreshError> {
+        self.guarded(Self::settle)
+    }
+
+    /// The store and the journal's file.
+    pub fn into_parts(self) -> (S, F) {
+        (self.store, self.journal.into_file())
     }
 
     /// How far it is.
@@ -116,13 +123,13 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
     }
 
     /// Its journal.
-    pub fn journal(&self) -> &Journal<P> {
+    pub fn journal(&self) -> &Journal<F> {
         &self.journal
     }
 
     /// What is rewritten, to be asked between steps, such as for its temperature.
-    pub fn ground(&mut self) -> &mut G {
-        &mut self.ground
+    pub fn store(&mut self) -> &mut S {
+        &mut self.store
     }
 
     /// After an error nothing is written any more: the next record would take the place of a chunk that may be missing.
@@ -146,13 +153,13 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
             return Ok(None);
         };
         let length = place.end - place.start;
-        if let Err(error) = self.ground.read_at(place.start, self.sheet.chunk(length)) {
-            // What came before is not made worse by what is next to it, so that nothing is left to go on with but to save what can be read.
-            self.prove()?;
-            return Err(RefreshError::read(place.start, length)(error));
+        if !self.read(&place)? {
+            // Nothing of it was written, so whoever waits gets what lies there.
+            self.settle()?;
+            return Err(RefreshError::Wanted);
         }
         self.at = place.end;
-        if settings.skips_zeros && is_zero(self.sheet.chunk(length)) {
+        if settings.skips_zeros && is_zero(self.buffer.chunk(length)) {
             self.zero_bytes += length;
             return Ok(Some(Step::Zeros(place)));
         }
@@ -160,20 +167,44 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
         Ok(Some(Step::Written(place)))
     }
 
-    /// Saves the chunk that the sheet holds and writes it.
+    /// Reads a chunk in parts, and asks before each whether somebody waits for the store: then it is not read to its end.
+    fn read(&mut self, place: &Range<u64>) -> Result<bool, RefreshError> {
+        let length = place.end - place.start;
+        let mut parts = self.buffer.chunk(length).chunks_mut(READ_BYTES);
+        let mut at = place.start;
+        let read = parts.try_fold(true, |_, part| {
+            if self.store.claim() != Claim::Held {
+                return Err(None);
+            }
+            self.store.read_at(at, part).map_err(Some)?;
+            at += part.len() as u64;
+            Ok(true)
+        });
+        match read {
+            Ok(all) => Ok(all),
+            Err(None) => Ok(false),
+            Err(Some(error)) => {
+                // What came before is not made worse by what is next to it, so that nothing is left to go on with but to save what can be read.
+                self.prove()?;
+                Err(RefreshError::read(place.start, length)(error))
+            }
+        }
+    }
+
+    /// Saves the chunk that the buffer holds and writes it.
     fn write(&mut self, place: Range<u64>) -> Result<(), RefreshError> {
         let length = place.end - place.start;
         self.turn += 1;
         self.is_settled = false;
         let record =
-            Record::new(self.journal.id(), self.turn, Kind::Chunk, place.clone(), self.sheet.chunk(length));
-        self.journal.write(&record, &mut self.sheet)?;
-        match self.ground.write_at(place.start, self.sheet.chunk(length)) {
+            Record::new(self.journal.id(), self.turn, Kind::Chunk, place.clone(), self.buffer.chunk(length));
+        self.journal.write(&record, &mut self.buffer)?;
+        match self.store.write_at(place.start, self.buffer.chunk(length)) {
             Err(busy) if busy.kind() == io::ErrorKind::ResourceBusy => {
                 // None of it was written, and whoever comes may write there: it must never be restored.
                 self.at = place.start;
                 self.settle()?;
-                return Err(RefreshError::Wanted(busy));
+                return Err(RefreshError::Wanted);
             }
             written => written.map_err(RefreshError::write(place.start, length))?,
         }
@@ -185,8 +216,8 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
     /// Writes a chunk that was saved before a cut, without saving it again.
     pub(crate) fn restore(&mut self, record: Record, bytes: &[u8]) -> Result<(), RefreshError> {
         let (offset, length) = (record.place.start, record.length());
-        self.sheet.chunk(length).copy_from_slice(bytes);
-        let written = self.ground.write_at(offset, self.sheet.chunk(length));
+        self.buffer.chunk(length).copy_from_slice(bytes);
+        let written = self.store.write_at(offset, self.buffer.chunk(length));
         written.map_err(RefreshError::write(offset, length))?;
         self.written_bytes += length;
         self.in_flight.push(record);
@@ -198,14 +229,17 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
         if self.in_flight.is_empty() {
             return Ok(());
         }
-        self.ground.flush().map_err(RefreshError::Flush)?;
+        self.store.flush().map_err(RefreshError::Flush)?;
         if self.journal.plan().settings.verify == Verify::All {
             for record in &self.in_flight {
                 let (offset, length) = (record.place.start, record.length());
-                let bytes = self.sheet.chunk(length);
-                self.ground.read_at(offset, bytes).map_err(RefreshError::read_back(offset, length))?;
+                let bytes = self.buffer.chunk(length);
+                self.store.read_at(offset, bytes).map_err(RefreshError::read_back(offset, length))?;
                 if record.hash_of(bytes) != record.hash {
-                    return Err(RefreshError::NotKept { offset, length });
+                    return Err(match self.store.claim() {
+                        Claim::Lost => RefreshError::Lost { offset, length },
+                        Claim::Held | Claim::Wanted => RefreshError::NotKept { offset, length },
+                    });
                 }
             }
         }
@@ -218,7 +252,7 @@ impl<G: Ground, P: Paper> Refresh<G, P> {
         if !self.is_settled {
             self.turn += 1;
             let record = Record::new(self.journal.id(), self.turn, Kind::Settled, self.at..self.at, &[]);
-            self.journal.write(&record, &mut self.sheet)?;
+            self.journal.write(&record, &mut self.buffer)?;
             self.is_settled = true;
         }
         Ok(())

@@ -1,22 +1,23 @@
-//! Going on after a cut: what the journal and the ground say together, and what may be done about it.
+//! Going on after a cut: what the journal and the store say together, and what may be done about it.
 
 use std::ops::Range;
 
-use likenew_core::ground::Ground;
+use likenew_core::block_store::BlockStore;
 
-use crate::aside::set_aside;
+use crate::durable_file::DurableFile;
 use crate::error::{RefreshError, is_readable};
 use crate::journal::{Journal, Slot};
-use crate::paper::Paper;
 use crate::record::{Kind, Record};
 use crate::refresh::Refresh;
-use crate::witnesses::fingerprint;
+use crate::salvage::append;
+use crate::session::Known;
+use crate::witnesses::{fingerprint, witnesses};
 
 /// A refresh that was cut off, looked at. Nothing has been written yet.
 #[derive(Debug)]
-pub struct Found<G, P> {
-    ground: G,
-    journal: Journal<P>,
+pub struct Found<S, F> {
+    store: S,
+    journal: Journal<F>,
     /// The first byte that is not dealt with.
     at: u64,
     turn: u64,
@@ -44,19 +45,24 @@ pub struct Difference {
 /// A loss of power tears so many blocks of a chunk without anybody wondering, however short the chunk.
 const TORN_BLOCKS: u64 = 8;
 
-impl<G: Ground, P: Paper> Found<G, P> {
-    /// Looks at the journal on `paper` and at the `ground` that is known as `identity`, and writes nothing.
+impl<S: BlockStore, F: DurableFile> Found<S, F> {
+    /// Looks at the journal on `file` and at the `store` of which that is known, and writes nothing.
     ///
     /// # Errors
-    /// It is no journal, or another's, or damaged; the refresh was finished; somebody has written to the ground since.
-    pub fn look(mut ground: G, paper: P, identity: &str) -> Result<Self, RefreshError> {
-        let mut journal = Journal::open(paper)?;
+    /// It is no journal, or another's, or damaged; the refresh was finished; somebody has written to the store since.
+    pub fn look<'a>(mut store: S, file: F, known: impl Into<Known<'a>>) -> Result<Self, RefreshError> {
+        let Known { identity, marks } = known.into();
+        let mut journal = Journal::open(file)?;
         let plan = journal.plan();
         let known = |identity: &str, bytes, block| format!("{identity}, {bytes} bytes in blocks of {block}");
-        let (of_journal, of_ground) =
-            (known(&plan.identity, plan.bytes, plan.block), known(identity, ground.bytes(), ground.block()));
-        if of_journal != of_ground {
-            return Err(RefreshError::OtherGround { journal: of_journal, ground: of_ground });
+        let (of_journal, of_store) =
+            (known(&plan.identity, plan.bytes, plan.block), known(identity, store.bytes(), store.block()));
+        if of_journal != of_store {
+            return Err(RefreshError::OtherStore { journal: of_journal, store: of_store });
+        }
+        // A journal may name more of them, which only keeps more from being written, and none less.
+        if !witnesses(plan.bytes, plan.block, marks).without(journal.witnesses()).as_slice().is_empty() {
+            return Err(RefreshError::OtherWitnesses);
         }
         let State { newest, older, doubtful } = State::of(journal.slots()?)?;
         let turn = newest.0.turn;
@@ -67,24 +73,29 @@ impl<G: Ground, P: Paper> Found<G, P> {
             return Err(RefreshError::Finished);
         }
         if let Some(record) = doubtful {
-            check_doubtful(&record, &mut ground)?;
+            check_doubtful(&record, &mut store)?;
         }
         let mut in_flight = Vec::new();
         let records =
             if newest.0.kind == Kind::Settled { vec![] } else { older.into_iter().chain([newest]).collect() };
         for (record, saved) in records {
             if record.kind == Kind::Chunk {
-                let differences = differences(&record, &saved, &mut ground)?;
+                let differences = differences(&record, &saved, &mut store)?;
                 in_flight.push(InFlight { record, saved, differences });
             }
         }
-        let found = Self { ground, journal, at, turn, in_flight, is_sworn: false };
+        let found = Self { store, journal, at, turn, in_flight, is_sworn: false };
         found.witnessed()
     }
 
     /// What it is about.
-    pub fn journal(&self) -> &Journal<P> {
+    pub fn journal(&self) -> &Journal<F> {
         &self.journal
+    }
+
+    /// The store.
+    pub fn store(&mut self) -> &mut S {
+        &mut self.store
     }
 
     /// The chunks that may have been under way. They will be written again from the journal, and nothing else will.
@@ -104,13 +115,13 @@ impl<G: Ground, P: Paper> Found<G, P> {
         self
     }
 
-    /// Writes the chunks in flight again from the journal, and goes on. What lies there instead of them and can be read is appended to `aside`
+    /// Writes the chunks in flight again from the journal, and goes on. What lies there instead of them and can be read is appended to `salvage`
     /// first, and made durable ([`saved`](crate::saved) finds it there).
     ///
     /// # Errors
-    /// More differs than a cut explains; or paper or ground fail, and the refresh can be gone on with later.
-    pub fn go_on(mut self, aside: &mut impl Paper) -> Result<Refresh<G, P>, RefreshError> {
-        let block = u64::from(self.ground.block());
+    /// More differs than a cut explains; or file or store fail, and the refresh can be gone on with later.
+    pub fn go_on(mut self, salvage: &mut impl DurableFile) -> Result<Refresh<S, F>, RefreshError> {
+        let block = u64::from(self.store.block());
         for chunk in &self.in_flight {
             let sectors = chunk.sectors(block);
             if !self.is_sworn && sectors > TORN_BLOCKS && sectors > chunk.record.length() / block / 2 {
@@ -120,8 +131,8 @@ impl<G: Ground, P: Paper> Found<G, P> {
         self.journal.sync()?;
         let readable = self.in_flight.iter().flat_map(|chunk| &chunk.differences);
         let places = readable.filter(|difference| difference.is_readable).map(|difference| &difference.place);
-        set_aside(places, self.journal.id(), &mut self.ground, aside)?;
-        let mut refresh = Refresh::at(self.ground, self.journal, self.at, self.turn);
+        append(places, self.journal.id(), &mut self.store, salvage)?;
+        let mut refresh = Refresh::at(self.store, self.journal, self.at, self.turn);
         for chunk in self.in_flight {
             refresh.restore(chunk.record, &chunk.saved)?;
         }
@@ -129,14 +140,14 @@ impl<G: Ground, P: Paper> Found<G, P> {
         Ok(refresh)
     }
 
-    /// Holds the ground against its witnesses.
+    /// Holds the store against its witnesses.
     fn witnessed(mut self) -> Result<Self, RefreshError> {
-        let fingerprint = fingerprint(self.journal.witnesses(), &mut self.ground)
+        let fingerprint = fingerprint(self.journal.witnesses(), &mut self.store)
             .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
         if fingerprint == self.journal.plan().fingerprint {
             return Ok(self);
         }
-        let block = u64::from(self.ground.block());
+        let block = u64::from(self.store.block());
         let differing = self.in_flight.iter().find(|chunk| !chunk.differences.is_empty());
         Err(match differing {
             None => RefreshError::ChangedButWhole,
@@ -198,16 +209,16 @@ impl State {
 
 /// Whether the records can have been written one after the other.
 fn follows(older: &Record, newest: &Record) -> bool {
-    // A chunk that was saved and then given up, since somebody wanted the ground, is one that is not dealt with.
+    // A chunk that was saved and then given up, since somebody wanted the store, is one that is not dealt with.
     let is_given_up = newest.kind == Kind::Settled && newest.place.start == older.place.start;
     newest.turn == older.turn + 1 && (older.place.end <= newest.place.start || is_given_up)
 }
 
 /// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written, and it was the saving that
 /// was cut off.
-fn check_doubtful(record: &Record, ground: &mut impl Ground) -> Result<(), RefreshError> {
+fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), RefreshError> {
     let mut bytes = vec![0; record.length() as usize];
-    let read = ground.read_at(record.place.start, &mut bytes);
+    let read = store.read_at(record.place.start, &mut bytes);
     if is_readable(read).map_err(RefreshError::read(record.place.start, record.length()))?
         && record.hash_of(&bytes) == record.hash
     {
@@ -220,18 +231,18 @@ fn check_doubtful(record: &Record, ground: &mut impl Ground) -> Result<(), Refre
     )))
 }
 
-/// Where the ground is not what was saved, block by block; neighbours of a kind as one.
+/// Where the store is not what was saved, block by block; neighbours of a kind as one.
 fn differences(
     record: &Record,
     saved: &[u8],
-    ground: &mut impl Ground,
+    store: &mut impl BlockStore,
 ) -> Result<Vec<Difference>, RefreshError> {
     let start = record.place.start;
     let mut bytes = vec![0; saved.len()];
-    let block = ground.block() as usize;
+    let block = store.block() as usize;
     let mut read = |at: u64, into: &mut [u8]| {
         let length = into.len() as u64;
-        is_readable(ground.read_at(at, into)).map_err(RefreshError::read(at, length))
+        is_readable(store.read_at(at, into)).map_err(RefreshError::read(at, length))
     };
     if read(start, &mut bytes)? && bytes == saved {
         return Ok(Vec::new());

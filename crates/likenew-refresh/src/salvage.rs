@@ -1,69 +1,33 @@
-//! What can be taken out of a journal, or of what was set aside, even if all else of it is damaged.
+//! Keeps what lay where a chunk is restored: most likely torn, and kept all the same.
 
-use std::io::Write;
 use std::ops::Range;
 
+use likenew_core::block_store::BlockStore;
+
+use crate::durable_file::DurableFile;
 use crate::error::RefreshError;
-use crate::paper::Paper;
-use crate::plan::CHUNK_BYTES_MAX;
 use crate::record::{BLOCK, Kind, Record};
 
-/// A piece that is whole on paper.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
-    /// Where on the ground its bytes are from.
-    pub place: Range<u64>,
-    /// Whether it is a chunk that was saved before it was written; what lay there after a cut, otherwise.
-    pub is_chunk: bool,
-    /// In which order chunks were saved.
-    pub turn: u64,
-    /// Where it stands on paper.
-    at: u64,
-}
-
-/// All pieces that are whole, in the order in which they stand there. It is found block by block, so the paper need be no journal any more.
-///
-/// # Errors
-/// The paper's length can not be told. Places that can not be read hold nothing.
-pub fn saved(paper: &mut impl Paper) -> Result<Vec<Saved>, RefreshError> {
-    let end = paper.bytes().map_err(RefreshError::paper("look at"))?;
-    let (mut found, mut at) = (Vec::new(), 0);
-    let mut bytes = Vec::new();
-    while at + BLOCK as u64 <= end {
-        let piece = read(paper, at, end, &mut bytes);
-        at += BLOCK as u64;
-        if let Some(record) = piece {
-            at += record.length().next_multiple_of(BLOCK as u64);
-            let Record { kind, turn, place, .. } = record;
-            let from = at - (place.end - place.start).next_multiple_of(BLOCK as u64);
-            found.push(Saved { place, is_chunk: kind == Kind::Chunk, turn, at: from });
-        }
+/// Appends what lies in these places to `salvage` and makes it durable.
+pub(crate) fn append<'a>(
+    places: impl Iterator<Item = &'a Range<u64>>,
+    journal: u64,
+    store: &mut impl BlockStore,
+    salvage: &mut impl DurableFile,
+) -> Result<(), RefreshError> {
+    let mut is_empty = true;
+    for place in places {
+        let length = place.end - place.start;
+        let mut buffer = vec![0; BLOCK + length as usize];
+        let (block, bytes) = buffer.split_at_mut(BLOCK);
+        store.read_at(place.start, bytes).map_err(RefreshError::read(place.start, length))?;
+        Record::new(journal, 0, Kind::Found, place.clone(), bytes).encode(block);
+        let end = salvage.bytes().map_err(RefreshError::Salvage)?;
+        salvage.write_at(end.next_multiple_of(BLOCK as u64), &buffer).map_err(RefreshError::Salvage)?;
+        is_empty = false;
     }
-    Ok(found)
-}
-
-/// The record at `at`, if it and its bytes are whole; `bytes` then holds these.
-fn read(paper: &mut impl Paper, at: u64, end: u64, bytes: &mut Vec<u8>) -> Option<Record> {
-    let mut block = [0; BLOCK];
-    paper.read_at(at, &mut block).ok()?;
-    let record = Record::decode(&block)?;
-    let from = at + BLOCK as u64;
-    if record.kind == Kind::Settled || record.length() > u64::from(CHUNK_BYTES_MAX).min(end - from) {
-        return None;
+    if !is_empty {
+        salvage.sync().map_err(RefreshError::Salvage)?;
     }
-    bytes.resize(record.length() as usize, 0);
-    paper.read_at(from, bytes).ok()?;
-    (record.hash_of(bytes) == record.hash).then_some(record)
-}
-
-impl Saved {
-    /// Writes its bytes to a file, for example, from where its owner can compare them or put them back.
-    ///
-    /// # Errors
-    /// Either can not be read or written.
-    pub fn take_out(&self, paper: &mut impl Paper, into: &mut impl Write) -> Result<(), RefreshError> {
-        let mut bytes = vec![0; (self.place.end - self.place.start) as usize];
-        paper.read_at(self.at, &mut bytes).map_err(RefreshError::paper("read"))?;
-        into.write_all(&bytes).and_then(|()| into.flush()).map_err(RefreshError::paper("take a chunk out of"))
-    }
+    Ok(())
 }

@@ -5,5 +5,6 @@ mod failures;
 mod mutated;
 mod ranges;
 mod rig;
+mod session;
 mod strangers;
 mod torn;

@@ -6,18 +6,18 @@
 use std::io;
 use std::ops::Range;
 
-use likenew_core::ground::Ground;
+use likenew_core::block_store::BlockStore;
 use twox_hash::XxHash3_64;
 
 use crate::ranges::Ranges;
 
-/// A ground shorter than this has none: half of a small file would be witnesses.
-const GROUND_BYTES_MIN: u64 = 1 << 20;
+/// A store shorter than this has none: half of a small file would be witnesses.
+const STORE_BYTES_MIN: u64 = 1 << 20;
 /// Both ends: partition tables, boot sectors, superblocks, the headers of volumes; of files, the page in which databases count changes.
 const ENDS_BYTES: u64 = 1 << 20;
-/// No single place takes more of a ground than this share.
+/// No single place takes more of a store than this share.
 const SHARE: u64 = 256;
-/// So many evenly spaced places at most, one in each MiB of small grounds, of this length.
+/// So many evenly spaced places at most, one in each MiB of small stores, of this length.
 const SPOTS_MAX: u64 = 32;
 const SPOT_BYTES: u64 = 4096;
 
@@ -34,10 +34,10 @@ const KNOWN: [Range<u64>; 5] = [
     256 * GIB..256 * GIB + 4096,
 ];
 
-/// Of a ground of so many bytes, with `marks` as further places.
+/// Of a store of so many bytes, with `marks` as further places.
 pub(crate) fn witnesses(bytes: u64, block: u32, marks: &[Range<u64>]) -> Ranges {
     let mut places = marks.to_vec();
-    if bytes >= GROUND_BYTES_MIN {
+    if bytes >= STORE_BYTES_MIN {
         let longest = bytes / SHARE;
         let ends = ENDS_BYTES.min(longest);
         places.extend([0..ends, bytes - ends..bytes]);
@@ -57,7 +57,7 @@ pub(crate) fn witnesses(bytes: u64, block: u32, marks: &[Range<u64>]) -> Ranges 
 /// One can not be read.
 pub(crate) fn fingerprint(
     witnesses: &Ranges,
-    ground: &mut impl Ground,
+    store: &mut impl BlockStore,
 ) -> Result<u64, (Range<u64>, io::Error)> {
     let mut hash = XxHash3_64::new();
     let mut buffer = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn fingerprint(
         while at < place.end {
             let end = (at + ENDS_BYTES).min(place.end);
             buffer.resize((end - at) as usize, 0);
-            ground.read_at(at, &mut buffer).map_err(|error| (at..end, error))?;
+            store.read_at(at, &mut buffer).map_err(|error| (at..end, error))?;
             std::hash::Hasher::write(&mut hash, &buffer);
             at = end;
         }

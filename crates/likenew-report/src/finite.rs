@@ -106,6 +106,7 @@ mod tests {
                     overhead_ns_per_io: 1.0,
                     random_data_bytes_per_s: f64::INFINITY,
                     ratio_data_bytes_per_s: 1.0,
+                    added_latency: None,
                 });
             },
             "instrument.calibration.random_data_bytes_per_s",

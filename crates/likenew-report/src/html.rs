@@ -1,7 +1,7 @@
 //! Documents as one HTML file that needs neither network nor server.
 //!
-//! With the bundle that Vite builds from `web/` the file is the interactive page, with the plain one inside
-//! `<noscript>`; without it the file is the plain page alone: verdicts and tables, no script.
+//! The file is the page that Vite builds from `web/`, with the documents inside, and with verdicts and tables as plain HTML in
+//! `<noscript>` for readers without scripts.
 
 mod plain;
 
@@ -9,29 +9,24 @@ use crate::error::ReportError;
 use crate::finite;
 use crate::labelled::Labelled;
 
-include!(concat!(env!("OUT_DIR"), "/bundle.rs"));
+/// The page, which `build.rs` has built or found.
+const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
 
 /// What stands in the bundle where the documents go.
 const DOCUMENTS_PLACE: &str = include_str!("html/documents.place").trim_ascii();
 /// What stands in the bundle where the plain page goes.
 const PLAIN_PLACE: &str = include_str!("html/plain.place").trim_ascii();
 
-/// Whether [`page`] makes the interactive page: whether the bundle was there when likenew was built.
-pub fn is_rich() -> bool {
-    BUNDLE.is_some()
-}
-
 /// The documents as one HTML file.
 ///
 /// # Errors
 /// [`ReportError::NotFinite`] when a number in a document is infinite or not a number.
 pub fn page(documents: &[Labelled]) -> Result<String, ReportError> {
-    page_in(BUNDLE, documents)
+    page_in(PAGE, documents)
 }
 
-fn page_in(bundle: Option<&str>, documents: &[Labelled]) -> Result<String, ReportError> {
+fn page_in(bundle: &str, documents: &[Labelled]) -> Result<String, ReportError> {
     documents.iter().try_for_each(|labelled| finite::check(&labelled.document))?;
-    let Some(bundle) = bundle else { return Ok(plain::page(documents)) };
     let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let embedded = format!("{before}{}{after}", data_block(documents));
     // The data block cannot contain the second place: it has no `<`.
@@ -69,9 +64,9 @@ mod tests {
     }
 
     #[test]
-    fn the_rich_page_gives_back_exactly_what_was_embedded() {
+    fn the_page_gives_back_exactly_what_was_embedded() {
         let documents = nasty();
-        let page = page_in(Some(&bundle()), &documents).unwrap();
+        let page = page_in(&bundle(), &documents).unwrap();
         let (_, rest) = page.split_once("id=\"likenew-documents\">").unwrap();
         let (json, rest) = rest.split_once("</script>").unwrap();
         let back: Vec<serde_json::Value> = serde_json::from_str(json).unwrap();
@@ -90,8 +85,7 @@ mod tests {
 
     #[test]
     fn the_plain_page_has_all_rows_and_no_script() {
-        let page = page_in(None, &nasty()).unwrap();
-        assert!(page.starts_with("<!DOCTYPE html>"));
+        let page = plain::body(&nasty());
         assert!(!page.contains("<script") && !page.contains("<!--") && !page.contains("http"));
         assert!(page.contains("&lt;/script&gt;&lt;!--"));
         assert_eq!(page.matches("<tr>").count(), 201 + 11, "files and stalls, each with a row of headings");
@@ -106,7 +100,7 @@ mod tests {
             fixtures::bench("used", 0.25),
             fixtures::fill("new"),
         ]);
-        let page = page_in(None, &documents).unwrap();
+        let page = plain::body(&documents);
         assert!(page.contains("used ÷ new") && page.contains("0.25×"));
         assert!(page.find("<h1>bench</h1>").unwrap() < page.find("<h1>fill</h1>").unwrap());
     }
@@ -116,11 +110,5 @@ mod tests {
         let mut document = fixtures::bench("sim:new", 1.0);
         document.verdicts[0].estimate.as_mut().unwrap().value = f64::NAN;
         assert!(page(&label_all(vec![document])).unwrap_err().to_string().contains("estimate.value is NaN"));
-    }
-
-    #[test]
-    fn the_page_is_rich_exactly_when_the_bundle_was_built() {
-        let page = page(&label_all(vec![fixtures::bench("sim:new", 1.0)])).unwrap();
-        assert_eq!(is_rich(), page.contains("id=\"likenew-documents\""));
     }
 }

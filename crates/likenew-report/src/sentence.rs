@@ -1,6 +1,7 @@
 //! What is known of a verdict, a drive and a run, in the sentences that terminal and page share.
 
 use likenew_core::drive::Kind;
+use likenew_core::instrument::AddedLatency;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::verdict::{Estimate, Standing, Verdict};
@@ -57,6 +58,7 @@ pub(crate) fn estimate_words(estimate: &Estimate) -> String {
 pub(crate) fn about(document: &Document) -> Vec<String> {
     let mut sentences = vec![target(document), run(document)];
     sentences.extend(books(document));
+    sentences.extend(added_latency(document));
     sentences.extend(document.target.caveats.iter().map(|caveat| format!("Caveat: {caveat}")));
     sentences.iter().map(|sentence| clean(sentence)).collect()
 }
@@ -100,8 +102,30 @@ fn run(document: &Document) -> String {
     )
 }
 
+fn added_latency(document: &Document) -> Option<String> {
+    let AddedLatency { call_ns, wake_ns_p50, wake_ns_p99 } = document.instrument.calibration?.added_latency?;
+    Some(format!(
+        "The instrument adds {} of system calls to each latency, and {} (p99 {}) to wake up once an I/O has ended.",
+        Nanos(call_ns),
+        Nanos(wake_ns_p50),
+        Nanos(wake_ns_p99)
+    ))
+}
+
 fn books(document: &Document) -> Option<String> {
     let books = document.target.accounting?;
+    if !books.has_flash() {
+        let amplification = if books.write_amplification == 1.0 {
+            String::new()
+        } else {
+            format!(" (write amplification {:.2})", books.write_amplification)
+        };
+        let host = amount(books.host_bytes_written);
+        let medium = amount(books.flash_bytes_programmed);
+        return Some(format!(
+            "In this run: {host} from the host, {medium} written to the medium{amplification}."
+        ));
+    }
     let wear = books.wear.filter(|wear| wear.erases_max > 0).map_or(String::new(), |wear| {
         let bad = match wear.bad_blocks {
             0 => String::new(),

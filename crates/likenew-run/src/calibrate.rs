@@ -27,6 +27,7 @@ const DATA_ROUNDS: u64 = 64;
 /// That drive could not be opened.
 pub fn calibrate(nop: &mut dyn Drive) -> Result<Calibration, RunError> {
     let nop_iops = run(nop, &reads(NOP_IOS), &mut || Box::new(()))?.segment.iops();
+    let nop_iops = nop_iops.expect("a drive that does nothing refuses nothing, and its clock moves");
     let mut lanes = nop.lanes(&Need { lanes: 1, depth: 1, length_max: DATA_BYTES })?;
     let clock = lanes.pop().expect("a drive opens the lanes it was asked for");
     Ok(Calibration {
@@ -35,6 +36,7 @@ pub fn calibrate(nop: &mut dyn Drive) -> Result<Calibration, RunError> {
         overhead_ns_per_io: 1e9 / nop_iops,
         random_data_bytes_per_s: data_rate(&*clock, DataClass::Random),
         ratio_data_bytes_per_s: data_rate(&*clock, DataClass::Ratio(0.5)),
+        added_latency: None,
     })
 }
 

@@ -16,6 +16,9 @@ use crate::run::{Ran, RunError, run_with};
 
 /// Follows a run: shows it, stores it, and may stop it.
 pub trait Observer {
+    /// The procedure has said what comes next, by this evidence.
+    fn decides(&mut self, _procedure: &dyn Procedure, _evidence: &Evidence, _step: &Step) {}
+
     /// A workload is about to run.
     fn begins(&mut self, _workload: &Workload) {}
 
@@ -98,6 +101,7 @@ pub fn conduct(
         if step == Step::Enough {
             return Ok(End::Complete);
         }
+        observer.decides(procedure, evidence, &step);
         if observer.stop_asked() {
             return Ok(End::Interrupted);
         }
@@ -134,7 +138,7 @@ fn run_one(
         (Some(fault), _) => Some(End::Fault(fault)),
         (None, Stop::Reached) => None,
         (None, Stop::Interrupted) => Some(End::Interrupted),
-        (None, stop @ Stop::Failed { .. }) => Some(End::Failed(stop)),
+        (None, stop @ (Stop::Failed { .. } | Stop::JobFailed { .. })) => Some(End::Failed(stop)),
     })
 }
 

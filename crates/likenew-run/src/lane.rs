@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use likenew_core::busy::Busy;
 use likenew_core::damage::Damage;
-use likenew_core::fault::Fault;
+use likenew_core::fault::{Fault, Hang};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::sample::Sample;
@@ -19,6 +19,13 @@ use crate::issuer::Copy;
 
 /// On a wall clock a silent drive is looked at this often, so that somebody who asks to stop is heard.
 const PULSE: Nanos = Nanos::from_millis(100);
+
+/// How long the end of a workload waits for a drive that answers nothing. Linux answers in a SCSI drive's place, with an error, after 30 s
+/// and five more tries (`SD_TIMEOUT`, `SD_MAX_RETRIES`); NVMe's 30 s and a reset are over before that.
+const SILENCE_MAX: Nanos = Nanos::from_secs(180);
+
+/// The same when somebody has asked to stop: one time limit of the kernel for a command.
+const SILENCE_STOPPED_MAX: Nanos = Nanos::from_secs(30);
 
 /// What one lane has to do of a workload.
 pub(crate) struct Share<'a> {
@@ -79,6 +86,10 @@ struct LaneLoop<'a, C> {
     deadline: Nanos,
     /// The last time that was seen on the target's clock.
     now: Nanos,
+    /// Since when the drive has answered nothing, or nothing more is issued, whichever is later.
+    silent_since: Nanos,
+    /// Whether `silent_since` knows that nothing more is issued.
+    is_draining: bool,
     stop: Option<Stop>,
     fills_buffers: bool,
     flushes: bool,
@@ -131,6 +142,8 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             bytes_left: share.bytes,
             deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
             now: began,
+            silent_since: began,
+            is_draining: false,
             stop: None,
             fills_buffers: geometry.carries_data || workload.is_stamped(),
             flushes: workload.flush,
@@ -149,13 +162,38 @@ impl<'a, C: Course> LaneLoop<'a, C> {
                 return self.flush(recorder);
             }
             self.target.wait(self.next_event(), &mut self.ended)?;
+            let is_silent = self.ended.is_empty();
             let flow = self.record(recorder);
             if let ControlFlow::Break(stop) = flow {
                 self.stop.get_or_insert(stop);
             } else if halt.load(Ordering::Relaxed) {
                 self.stop.get_or_insert(Stop::Interrupted);
             }
+            if is_silent {
+                self.limit_silence()?;
+            }
         }
+    }
+
+    /// Fails when nothing more is issued and the drive has answered nothing for too long: otherwise a drive that hangs would be waited for
+    /// without end, whatever the workload's limits are and whoever asks to stop.
+    fn limit_silence(&mut self) -> Result<(), Fault> {
+        if !self.is_over() || self.pulse == Nanos::NEVER {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.is_draining, true) {
+            self.silent_since = self.silent_since.max(self.now);
+        }
+        let most = if self.stop == Some(Stop::Interrupted) { SILENCE_STOPPED_MAX } else { SILENCE_MAX };
+        let silent = self.now.since(self.silent_since);
+        if silent < most || self.free.len() == self.flights.len() {
+            return Ok(());
+        }
+        let waiting = (0..self.flights.len()).filter(|slot| !self.free.contains(&Slot(*slot as u32)));
+        let mut waiting: Vec<Sample> = waiting.map(|slot| self.flights[slot].sample).collect();
+        waiting.sort_by_key(|sample| (sample.sent, sample.offset));
+        let ios = waiting.iter().map(|sample| (sample.op, sample.offset, sample.length)).collect();
+        Err(Fault::Hung(Hang { target: String::new(), silent, ios }))
     }
 
     /// Makes everything durable at the end, if the workload came to its end and asks for that.
@@ -167,7 +205,16 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         let sent = self.target.submit(&[flush])?;
         self.busy.sent(sent, 1);
         while self.ended.is_empty() {
-            self.target.wait(self.target.now() + self.pulse, &mut self.ended)?;
+            let now = self.target.now();
+            let silent = now.since(sent);
+            if silent >= SILENCE_MAX && self.pulse != Nanos::NEVER {
+                return Err(Fault::Hung(Hang {
+                    target: String::new(),
+                    silent,
+                    ios: vec![(Op::Flush, 0, 0)],
+                }));
+            }
+            self.target.wait(now + self.pulse, &mut self.ended)?;
         }
         let ended = self.ended.pop().expect("the only I/O in flight has ended");
         self.now = ended.at;
@@ -267,6 +314,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             }
             self.free.push(completion.slot);
         }
+        self.silent_since = self.now;
         let flow = recorder.record(&self.samples);
         self.samples.clear();
         flow

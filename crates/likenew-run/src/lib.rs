@@ -8,6 +8,7 @@ pub mod conduct;
 mod course;
 mod cursor;
 mod deck;
+pub mod forecast;
 pub mod generator;
 mod issuer;
 mod lane;

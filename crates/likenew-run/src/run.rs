@@ -9,7 +9,7 @@ use likenew_core::fault::Fault;
 use likenew_core::recorded::Recorded;
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::segment::{Segment, SegmentRecorder};
-use likenew_core::target::Target;
+use likenew_core::target::{Health, Target};
 use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 
@@ -99,10 +99,14 @@ pub fn run_with(
             (vec![(recorders.0, end)], replayed)
         }
     };
-    let health_after = lanes[0].health();
-    drop(lanes);
-
     let mut ran = join(ends, workload);
+    // A drive that hangs would not answer this, either.
+    let is_hung = matches!(ran.fault, Some(Fault::Hung(_)));
+    let health_after = if is_hung { Health::default() } else { lanes[0].health() };
+    drop(lanes);
+    if let Some(Fault::Hung(hang)) = &mut ran.fault {
+        hang.target = drive.identity().name;
+    }
     ran.segment.health_before = health_before;
     ran.segment.health_after = health_after;
     ran.segment.accounting = drive.accounting();

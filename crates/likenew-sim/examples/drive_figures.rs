@@ -8,7 +8,7 @@ use likenew_core::drive::Drive as _;
 use likenew_core::io::Op;
 use likenew_sim::catalog;
 
-#[path = "../tests/closed_loop/mod.rs"]
+#[path = "../tests/it/closed_loop/mod.rs"]
 mod closed_loop;
 
 use closed_loop::{Load, open, run};

@@ -28,6 +28,7 @@ pub(crate) fn look(drive: &mut SimDrive, look: &Look) -> Result<Seen, Fault> {
             None => Seen::Unknown(TOLD_NOTHING.to_owned()),
         },
         Look::OldFiles => Seen::Unknown("a simulated drive is read as it is".to_owned()),
+        Look::Extents => Seen::Unknown("a simulated drive has no file system".to_owned()),
         Look::TrimPath if drive.standing().is_none() => Seen::Unknown(TOLD_NOTHING.to_owned()),
         Look::TrimPath => Seen::TrimPath(drive.trim_path().clone()),
         Look::TrimClaims => Seen::Unknown("a simulated drive has no page of claims".to_owned()),

@@ -13,6 +13,9 @@ const LEVEL: i32 = 1;
 /// Longer headers are nonsense: a drive's file has a few kilobytes.
 const HEADER_BYTES_MAX: u32 = 1 << 24;
 
+/// No drive holds more: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB. A few packed bytes can be any number of others.
+const STATE_BYTES_MAX: u64 = 32 << 30;
+
 /// What a drive is that was saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
@@ -71,8 +74,11 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
 pub(crate) fn read_state(state: &[u8]) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     zstd::Decoder::new(state)
-        .and_then(|mut decoder| decoder.read_to_end(&mut bytes))
+        .and_then(|decoder| decoder.take(STATE_BYTES_MAX + 1).read_to_end(&mut bytes))
         .map_err(|error| format!("its state is damaged ({error}): save it again"))?;
+    if bytes.len() as u64 > STATE_BYTES_MAX {
+        return Err("its state is larger than that of any drive: save it again".to_owned());
+    }
     Ok(bytes)
 }
 

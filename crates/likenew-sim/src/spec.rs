@@ -12,7 +12,7 @@ use crate::error::SimError;
 use crate::explain;
 use crate::explain::explanation::Explanation;
 use crate::make;
-use crate::model::Model;
+use crate::model::{Mechanism, Model};
 use crate::sim_drive::SimDrive;
 use crate::situations::Situations;
 use crate::snapshot;
@@ -247,7 +247,7 @@ impl Spec {
     pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Explanation, SimError> {
         let Named::Snapshot(path) = &self.drive else {
             let model = self.model(read_file)?;
-            self.check_situations(&model)?;
+            self.check_settings(&model)?;
             return Ok(explain::explain(self, &model));
         };
         let bytes = read(path, read_file)?;
@@ -290,9 +290,44 @@ impl Spec {
         }
     }
 
-    fn check_situations(&self, model: &Model) -> Result<(), SimError> {
-        let checked = self.situations.check(model);
+    /// Refuses what was typed and would have no effect on this drive.
+    fn check_settings(&self, model: &Model) -> Result<(), SimError> {
+        let checked = self.situations.check(model).and_then(|()| self.impossible(model).map_or(Ok(()), Err));
         checked.map_err(|why| SimError::Spec { text: self.text.clone(), why })
+    }
+
+    /// Why a setting can do nothing on this drive, if one cannot.
+    fn impossible(&self, model: &Model) -> Option<String> {
+        // Every field is named, so that a new setting is thought of here. Those with `_` work on every drive.
+        let Self { text: _, drive: _, state: _, fill: _, deleted: _, trim, age: _, data: _, cache, .. } =
+            self;
+        let Self { memory: _, busy: _, outliers: _, throttle: _, situations: _, facts: _, .. } = self;
+        let (name, mechanism) = (&model.model, &model.mechanism);
+        let others = |which: fn(&Mechanism) -> bool| names_of(|model| which(&model.mechanism)).join(", ");
+        if cache.is_some() && !mechanism.can_switch_write_cache() {
+            let others = others(Mechanism::can_switch_write_cache);
+            return Some(format!(
+                "the {name} has no write cache that can be switched on and off: leave cache= out, or take one of {others}"
+            ));
+        }
+        if trim.is_some() && !mechanism.can_trim() {
+            return Some(format!("the {name} is a disk without TRIM: leave trim= out"));
+        }
+        if self.types("age") && !mechanism.ages() {
+            let others = others(Mechanism::ages);
+            return Some(format!(
+                "data on the {name} is read alike however old it is: leave age= out, or take one of {others}, or a file with [ageing]"
+            ));
+        }
+        (self.types("age") && self.filled() == 0.0).then(|| {
+            "age says how long ago its data was written, and it holds none: add fill=0.8 or state=used".into()
+        })
+    }
+
+    /// Whether the user has typed this setting: a drawn drive has settings of its own.
+    fn types(&self, key: &str) -> bool {
+        let query = self.text.split_once('?').map_or("", |(_, query)| query);
+        query.split('&').any(|setting| setting.split('=').next() == Some(key))
     }
 
     /// The drive's file with what this says that it meets.
@@ -302,15 +337,8 @@ impl Spec {
 
     /// A drive whose past is made.
     fn new_drive(&self, model: &Model, text: String) -> Result<SimDrive, SimError> {
-        self.check_situations(model)?;
+        self.check_settings(model)?;
         let bad = |why| SimError::Spec { text: self.text.clone(), why };
-        if self.cache.is_some() && !model.mechanism.can_switch_write_cache() {
-            return Err(bad(format!(
-                "the {} has no write cache that can be switched on and off: leave cache= out, or take one of {}",
-                model.model,
-                names_of(|model| model.mechanism.can_switch_write_cache()).join(", ")
-            )));
-        }
         make::drive(self, model, text, None).map_err(bad)
     }
 }

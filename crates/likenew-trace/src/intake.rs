@@ -29,6 +29,9 @@ pub(crate) struct Columns {
     pub(crate) latency: usize,
 }
 
+/// No trace is longer from its first record to its last: ten years. Days are what is recorded, and a plan spells at most 292 years.
+pub(crate) const TRACE_MAX: Nanos = Nanos::from_secs(3660 * 86_400);
+
 /// Takes records as they stand in the file.
 pub(crate) struct Intake {
     pub(crate) applications: Applications,
@@ -38,6 +41,8 @@ pub(crate) struct Intake {
     pub(crate) capacity: Option<u64>,
     pairing: Pairing,
     window: Window,
+    /// The time of the first record.
+    first: Option<Nanos>,
     /// The time of the record before.
     before: Option<Nanos>,
 }
@@ -51,6 +56,7 @@ impl Intake {
             capacity: None,
             pairing: Pairing::default(),
             window: Window::new(),
+            first: None,
             before: None,
         }
     }
@@ -156,6 +162,9 @@ impl Intake {
         let before = self.before.replace(io.at).unwrap_or(io.at);
         if io.at.0.abs_diff(before.0) > SPAN_MAX.0 {
             return Err(Flaw::at(columns.at, "a time within a year of that of the record before"));
+        }
+        if io.at.0.abs_diff(self.first.get_or_insert(io.at).0) > TRACE_MAX.0 {
+            return Err(Flaw::at(columns.at, "a time within ten years of that of the first record"));
         }
         if io.latency.is_some_and(|latency| latency > SPAN_MAX) {
             return Err(Flaw::at(columns.latency, "a latency below a year"));

@@ -257,7 +257,7 @@ impl Watched {
 
 impl Cell {
     fn add(&mut self, counted: &Counted) {
-        self.elapsed_ns += counted.elapsed_ns;
+        self.elapsed_ns = self.elapsed_ns.saturating_add(counted.elapsed_ns);
         self.read.add(&counted.read);
         self.write.add(&counted.write);
         counted.trim.iter().for_each(|trim| self.trim.add(trim));
@@ -267,7 +267,7 @@ impl Cell {
 
     fn joined(self, other: &Self) -> Self {
         Self {
-            elapsed_ns: self.elapsed_ns + other.elapsed_ns,
+            elapsed_ns: self.elapsed_ns.saturating_add(other.elapsed_ns),
             read: self.read.joined(&other.read),
             write: self.write.joined(&other.write),
             trim: self.trim.joined(&other.trim),
@@ -277,21 +277,22 @@ impl Cell {
     }
 
     fn is_active(&self) -> bool {
-        self.read.ios + self.write.ios + self.trim.ios > 0 || self.queue_ns > 0.0
+        [self.read.ios, self.write.ios, self.trim.ios].iter().any(|ios| *ios > 0) || self.queue_ns > 0.0
     }
 }
 
 impl Sum {
     fn add(&mut self, op: &OpLine) {
-        self.ios += op.ios;
-        self.bytes += op.bytes;
+        // A log can be changed by anybody, and need not add up.
+        self.ios = self.ios.saturating_add(op.ios);
+        self.bytes = self.bytes.saturating_add(op.bytes);
         self.latency_ns += op.latency_ns_mean.unwrap_or(0) as f64 * op.ios as f64;
     }
 
     fn joined(self, other: &Self) -> Self {
         Self {
-            ios: self.ios + other.ios,
-            bytes: self.bytes + other.bytes,
+            ios: self.ios.saturating_add(other.ios),
+            bytes: self.bytes.saturating_add(other.bytes),
             latency_ns: self.latency_ns + other.latency_ns,
         }
     }

@@ -31,7 +31,7 @@ struct Rule {
 const RULES: [Rule; 4] = [
     Rule {
         words: &["Instant::now", "SystemTime::now", "thread::sleep"],
-        free: &["likenew-real/", "xtask/", "/examples/", "/tests/"],
+        free: &["likenew-real/", "likenew-bench/", "likenew-fuzz/", "xtask/", "/examples/", "/tests/"],
         why: "only likenew-real reads clocks; everyone else asks the target for the time",
     },
     Rule {

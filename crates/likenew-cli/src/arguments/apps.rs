@@ -4,7 +4,7 @@ use clap::Args;
 use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{How, On, text};
+use super::{How, On, number, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Apps {
@@ -17,7 +17,7 @@ pub(crate) struct Apps {
     #[arg(long)]
     pub(crate) passes: Option<u32>,
     /// Part of each application's I/Os to play [default: all, or as much a pass as there is space]
-    #[arg(long)]
+    #[arg(long, value_parser = number(1e-6, 1000.0))]
     pub(crate) scale: Option<f64>,
     /// Bytes of address space that applications work in [default: 4GiB, less where there is less than four times as much]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
@@ -35,7 +35,7 @@ pub(crate) struct Apps {
     #[arg(long)]
     pub(crate) consistency: bool,
     /// Times of that: 1 writes for 10 to 45 minutes at a time and takes about eight hours, 0.1 a tenth
-    #[arg(long, default_value_t = 1.0, requires = "consistency")]
+    #[arg(long, default_value_t = 1.0, value_parser = number(1e-6, 100.0), requires = "consistency")]
     pub(crate) minutes: f64,
     /// Bytes of address space to write for that [default: all of it]
     #[arg(long, value_parser = parse_size, value_name = "SIZE", requires = "consistency")]

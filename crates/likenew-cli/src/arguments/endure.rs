@@ -6,7 +6,7 @@ use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::profile::Profile;
 
-use super::{How, On, Switch, profile, text};
+use super::{How, On, Switch, number, profile, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Endure {
@@ -31,7 +31,7 @@ pub(crate) struct Endure {
     #[arg(long, value_parser = parse_size, value_name = "SIZE", conflicts_with = "fills")]
     pub(crate) bytes: Option<u64>,
     /// Loop: the same in times the area [default: until all of it was written once and six times more, 15 with profile 2009]
-    #[arg(long)]
+    #[arg(long, value_parser = number(1e-6, 10_000.0))]
     pub(crate) fills: Option<f64>,
     /// Loop: delete each file after its tests, so that the drive is told [default: off, which shows what a drive does by itself]
     #[arg(long, value_enum)]

@@ -65,11 +65,14 @@ impl FromStr for Promise {
         let value = value.trim_end_matches("/s");
         let per_s = if is_bytes { bytes(value) } else { value.parse::<f64>().ok() };
         per_s
-            .filter(|value| value.is_finite() && *value > 0.0)
+            .filter(|value| *value > 0.0 && *value <= PER_S_MAX)
             .map(|per_s| Self { figure, per_s })
             .ok_or_else(wrong)
     }
 }
+
+/// No drive does more in a second: a thousand times as much as any that is sold.
+const PER_S_MAX: f64 = 1e14;
 
 /// Makers count in powers of ten; sizes elsewhere are binary.
 fn bytes(text: &str) -> Option<f64> {

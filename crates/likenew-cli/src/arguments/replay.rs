@@ -6,7 +6,7 @@ use likenew_core::recorded::Fit;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::replay::ReplayMode;
 
-use super::{How, text};
+use super::{How, number, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
@@ -27,7 +27,7 @@ pub(crate) struct Replay {
     #[arg(long, default_value = "dependent", value_parser = text::<ReplayMode>)]
     pub(crate) mode: ReplayMode,
     /// Recorded time over the time of the replay
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = number(0.001, 1e6))]
     pub(crate) speed: f64,
     /// Pauses in which nothing was in flight are cut to this [default: they are kept]
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]

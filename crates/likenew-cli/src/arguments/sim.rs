@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use likenew_core::units::parse_size;
 
+use super::number;
+
 #[derive(Debug, Args)]
 pub(crate) struct Sim {
     #[command(subcommand)]
@@ -33,7 +35,7 @@ pub(crate) struct SimServe {
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "socket", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
     /// Seconds of the drive in one second, from 0.001 to 1000
-    #[arg(long, default_value = "1", value_parser = parse_speed)]
+    #[arg(long, default_value = "1", value_parser = number(0.001, 1000.0))]
     pub(crate) speed: f64,
     /// Refuse writes, TRIM and zeroing
     #[arg(long)]
@@ -63,11 +65,6 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     }
     text.parse()
         .map_err(|_| "it takes a port, such as 10809, or an address with one, such as 127.0.0.1:10809".into())
-}
-
-fn parse_speed(text: &str) -> Result<f64, String> {
-    let speed = text.parse().ok().filter(|speed| (0.001..=1000.0).contains(speed));
-    speed.ok_or_else(|| "it takes a number from 0.001 to 1000".into())
 }
 
 #[derive(Debug, Args)]

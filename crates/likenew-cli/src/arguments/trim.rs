@@ -9,9 +9,10 @@ use super::{How, On};
 pub(crate) struct Trim {
     #[command(flatten)]
     pub(crate) on: On,
-    /// Bytes that are written, given up and read back; as many again are kept beside them
-    #[arg(long, default_value = "32MiB", value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) size: u64,
+    /// Bytes that are written, given up and read back; as many again are kept beside them. If given, what is measured in a folder takes up
+    /// as much, and writes no more at a time, unless --space says so [default: 32MiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) size: Option<u64>,
     /// How long to wait for a file system that sends TRIM by itself, and for a drive that still shows what had been there
     #[arg(long, default_value = "10s", value_parser = parse_duration)]
     pub(crate) wait: Nanos,
@@ -24,8 +25,8 @@ pub(crate) struct Trim {
     /// Leave out what TRIM is worth
     #[arg(long, conflicts_with_all = ["space", "time", "depth", "passes"])]
     pub(crate) no_worth: bool,
-    /// Bytes of address space for that, half to write over and half to give up [default: all of a simulated drive up to 64GiB;
-    /// in a folder 1GiB, less where there is less]
+    /// Bytes of address space for that, half to write over and half to give up [default: all of a simulated drive up to 64GiB; in a folder
+    /// twice --size if that is given, otherwise 1GiB, less where there is less]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
     /// Time of each pass of random writes

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use likenew_core::input;
 use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::apps::application::Application;
 use likenew_procedures::apps::library::{USUAL, named};
 use likenew_procedures::apps::{AppsOptions, SPAN_STEP};
 
-use crate::aim::{Aim, read_file};
+use crate::aim::Aim;
 use crate::arguments::Apps;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
@@ -77,8 +78,8 @@ pub(crate) fn applications(asked: &[String]) -> Result<(Vec<String>, Vec<Applica
 }
 
 fn application(file: &str) -> Result<Application, Failure> {
-    let bytes = read_file(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{file}: it is no text")))?;
+    let text = input::read_text(Path::new(file), input::APPLICATION);
+    let text = text.map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
     Application::parse(&text).map_err(|why| Failure::Usage(format!("{file}: {why}")))
 }
 

@@ -1,6 +1,7 @@
 //! `likenew check`.
 
 use likenew_core::plan::Plan;
+use likenew_core::region::Region;
 use likenew_core::units::{Nanos, amount};
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::data::files::FileScan;
@@ -77,6 +78,10 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
         // Applications write one part more, as large as the others.
         asked.bytes = Some(asked.budget() / (CheckOptions::PARTS + 1) * CheckOptions::PARTS);
     }
+    if let Aim::Simulated(spec) = &aim {
+        let free = spec.free(aim.usable_bytes()?);
+        asked.free = (!free.is_empty()).then(|| Region::bytes(free));
+    }
     if aim.is_folder() {
         // The file for it has to fit.
         let area = asked.area(aim.usable_bytes()?);
@@ -105,11 +110,12 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
 
 /// What the user's files are; nothing when somebody asked to stop.
 fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
-    look_through(&Request {
+    let request = Request {
         folders: command.files.clone(),
         sample_bytes: SAMPLE,
         time: SCAN_TIME,
         cross: false,
         seed: command.seed.unwrap_or(0),
-    })
+    };
+    look_through(&request, command.how.wait_for_drive)
 }

@@ -47,13 +47,14 @@ fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
     if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&scan_time) {
         return Err(Failure::Usage(format!("--scan-time {scan_time} is not in 1ms..24h")));
     }
-    look_through(&Request {
+    let request = Request {
         folders: command.files.clone(),
         sample_bytes: sample,
         time: scan_time,
         cross: command.cross_file_systems,
         seed: command.on.seed(),
-    })
+    };
+    look_through(&request, command.how.wait_for_drive)
 }
 
 fn measurement(command: &Data, aim: &Aim) -> Result<DataOptions, Failure> {
@@ -88,7 +89,7 @@ fn span(command: &Data, aim: &Aim, tests: &[Test]) -> Result<u64, Failure> {
     let least = u64::from(command.steps).saturating_mul(block);
     if usable < least {
         return Err(Failure::Usage(format!(
-            "{} are too little for {} steps: at least {} are needed, so give fewer --steps",
+            "{} are too little for {} steps: at least {} are needed, so give fewer --steps or a shorter --block",
             amount(usable),
             command.steps,
             amount(least)

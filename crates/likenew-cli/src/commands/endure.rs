@@ -45,7 +45,9 @@ fn looped(command: &Endure, aim: &Aim) -> Result<LoopOptions, Failure> {
     let span = command.span.unwrap_or_else(|| span_usual(area));
     if area < span.max(SPAN_MIN) {
         let (area, least) = (amount(area), amount(span.max(SPAN_MIN)));
-        return Err(Failure::Usage(format!("an area of {area} is too little: at least {least} are needed")));
+        return Err(Failure::Usage(format!(
+            "the area has {area}, and a --span of {least} does not fit: give a smaller --span, or a larger target"
+        )));
     }
     let usual = LoopOptions::default();
     let ops = if command.op.is_empty() { usual.ops } else { command.op.clone() };

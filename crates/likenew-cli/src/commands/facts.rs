@@ -38,8 +38,6 @@ pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
         archive: archive.as_mut(),
         samples: None,
         recordings: Recordings::default(),
-        expected: 1,
-        done: 0,
         segments: 0,
     };
     let end = conduct(&mut *drive, &*procedure, &mut evidence, &mut follow);

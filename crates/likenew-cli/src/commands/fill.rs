@@ -92,5 +92,8 @@ fn one_file(command: &Fill, bytes: u64) -> Result<Files, Failure> {
 }
 
 fn too_little(usable: u64) -> Failure {
-    Failure::Usage(format!("{} are too little for that: give fewer or smaller files", amount(usable)))
+    Failure::Usage(format!(
+        "{} do not hold that: give a smaller --file-size, --from or --block, or fewer --files",
+        amount(usable)
+    ))
 }

@@ -9,7 +9,7 @@ use crate::measure::document;
 use crate::{factsheet, output, watched};
 
 pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
-    let record = Record::open(&command.run).map_err(anyhow::Error::new)?;
+    let record = Record::open(&command.run)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
     if watched::is_log(&record) {
         output::put(vec![watched::judge(&record)?], &command.output)?;

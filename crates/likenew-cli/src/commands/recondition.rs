@@ -13,7 +13,7 @@ use crate::audited::audited;
 use crate::exit::{Exit, Failure};
 use crate::held_against::hold_against;
 use crate::interrupt;
-use crate::measure::{measure, measure_for, options, print_plan};
+use crate::measure::{measure, measure_locked, options, print_plan};
 
 /// What the procedure is called in a plan.
 pub(crate) const NAME: &str = "recondition";
@@ -29,7 +29,12 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
         ask(&mut aim, rung, journal, &command.how)?;
     }
     interrupt::listen()?;
+    let mut lock = None;
     if !only_says {
+        lock = aim.lock(&command.how)?;
+        if lock.is_none() {
+            return Ok(Exit::Interrupted);
+        }
         aim.clear_leftover(&command.how)?;
         aim.go_on()?;
     }
@@ -42,7 +47,9 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
     }
     let asked = command.rung.map_or("the gentlest step that can help", RungName::text);
     let how = &command.how;
-    audited(&aim, NAME, asked, &how.output, |show| measure_for(plan, &aim, how, show))
+    let ended = audited(&aim, NAME, asked, &how.output, |show| measure_locked(plan, &aim, how, show));
+    drop(lock);
+    ended
 }
 
 /// What TARGET means for a step.

@@ -43,7 +43,7 @@ fn last(archive: &Archive, count: usize) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn open(path: &Path) -> Result<Record, Failure> {
-    let record = Record::open(path).map_err(anyhow::Error::new)?;
+    let record = Record::open(path)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
     Ok(record)
 }

@@ -21,8 +21,8 @@ use crate::progress::Progress;
 use crate::recordings::Recordings;
 use crate::watched;
 
-pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
-    let (run, record) = Archive::resume(&command.run).map_err(anyhow::Error::new)?;
+pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
+    let (run, record) = Archive::resume(&command.run)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
     if watched::is_log(&record) {
         return Err(Failure::Usage(format!(
@@ -30,6 +30,7 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
             command.run.display()
         )));
     }
+    command.how.go_on_with(&record.header.machine.settings).map_err(Failure::Usage)?;
     let (evidence, instrument) = (record.evidence(), record.header.machine.instrument);
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
@@ -40,6 +41,7 @@ pub(crate) fn run(command: &Resume) -> Result<Exit, Failure> {
         )));
     }
     let mut aim = take(&evidence, &command.how)?;
+    let Some(_lock) = aim.lock(&command.how)? else { return Ok(Exit::Interrupted) };
     aim.clear_leftover(&command.how)?;
     interrupt::listen()?;
     if aim.is_folder() {
@@ -120,7 +122,8 @@ fn bring_back(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>
             Again::Run(workload) => &*workload.name,
             Again::Look(look) => look.name(),
         };
-        progress.borrow_mut().begins(name, done, all);
+        progress.borrow_mut().begins(name);
+        progress.borrow().reached(done, all);
     };
     let Evidence { segments, sights, .. } = evidence;
     let mut recordings = Recordings::default();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
+use likenew_core::input;
 use likenew_core::plan::Plan;
 
 use crate::aim::Aim;
@@ -32,6 +32,7 @@ pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
 /// Reads the file of a plan.
 pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("could not read the plan {name}"))?;
+    let text = input::read_text(path, input::PLAN)
+        .map_err(|error| Failure::unreadable(&format!("the plan {name}"), error))?;
     toml::from_str(&text).map_err(|error| Failure::Usage(format!("the plan {name}: {error}")))
 }

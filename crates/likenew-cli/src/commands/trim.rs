@@ -22,7 +22,7 @@ pub(crate) fn run(command: Trim) -> Result<Exit, Failure> {
 fn plan(command: &Trim, aim: &Aim) -> Result<Plan, Failure> {
     let worth = !command.no_worth && aim.is_writable();
     let options = options(&TrimOptions {
-        size: command.size,
+        size: size(command),
         wait: command.wait,
         probes: command.probes,
         raw: !command.no_raw,
@@ -35,13 +35,18 @@ fn plan(command: &Trim, aim: &Aim) -> Result<Plan, Failure> {
     Ok(command.on.plan_of("trim", options))
 }
 
+fn size(command: &Trim) -> u64 {
+    command.size.unwrap_or(TrimOptions::default().size)
+}
+
 /// What was asked for; as usual otherwise. A simulated drive that is used as a whole needs no number.
 fn space(command: &Trim, aim: &Aim) -> Result<Option<u64>, Failure> {
     let usable = aim.usable_bytes()?;
     let (usual, step) = (if aim.is_folder() { SPACE_OF_FOLDER } else { SPACE_OF_DRIVE }, 2 * HALF_STEP);
     // The file that is read back needs its room beside it.
-    let room = if aim.is_folder() { usable.saturating_sub(2 * command.size) } else { usable };
-    match command.space {
+    let room = if aim.is_folder() { usable.saturating_sub(size(command).saturating_mul(2)) } else { usable };
+    let least = |size: u64| (size - size % HALF_STEP).max(HALF_STEP).saturating_mul(2);
+    match command.space.or(command.size.filter(|_| aim.is_folder()).map(least)) {
         Some(space) => Ok(Some(space)),
         None if !aim.is_folder() && usable <= usual => Ok(None),
         None if room < step => Err(Failure::Usage(format!(

@@ -140,7 +140,10 @@ fn files_that_have_lain_long_and_are_fast_are_not_written_again() {
     let how = ["--rung", "refresh", "--bytes", "128MiB", "--reserve", "1MiB", "--rest", "0s", "--json", "-"];
     let document = sandbox.run(&[&["recondition", point], &how[..]].concat()).json();
     let first = &document["verdicts"][0];
-    assert!(first["claim"].as_str().unwrap().starts_with("Writing old data again"), "{document:#}");
+    assert!(
+        first["claim"].as_str().unwrap().to_lowercase().contains("writing old data again"),
+        "{document:#}"
+    );
     // A file on this machine's own disk is as fast as a new one, or the first four show that writing it again changes nothing.
     let sights = fs::read_to_string(sandbox.runs().pop().unwrap().join("sights.jsonl")).unwrap();
     assert!(sights.contains("refresh_files") && !sights.contains("/a\""), "{sights}");

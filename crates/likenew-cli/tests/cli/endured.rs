@@ -70,7 +70,7 @@ fn flags_that_the_test_has_no_use_for_are_refused() {
         (&["--test", "snia-iops", "--fills", "2"], "--fills is for --test loop"),
         (&["--test", "dance"], "dance"),
         (&["--area", "120%"], "is no extent"),
-        (&["--area", "1MiB"], "too little"),
+        (&["--area", "1MiB"], "does not fit"),
         (&["--area", "4GiB"], "--area"),
         (&["--fills", "2", "--bytes", "1GiB"], "cannot be used with"),
         (&["--span", "1000"], "span"),

@@ -1,8 +1,9 @@
 //! A real ext4 in an image file on a loop device: the free space is filled and given back, the device itself is only read.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use crate::served::server::until;
 use crate::support::{Sandbox, names};
 
 /// An ext4 of 256 MiB, mounted for as long as this lives.
@@ -95,6 +96,50 @@ fn a_file_system_that_may_only_be_read_is_named() {
     assert!(sandbox.runs().is_empty());
 }
 
+/// Every command says before it begins how much it writes, and keeps to that.
+#[test]
+fn what_a_command_writes_is_said_before_and_kept_to() {
+    let sandbox = Sandbox::new();
+    let Some(ext4) = Ext4::mount(&sandbox) else { return };
+    let small = ["--reserve", "1MiB", "--no-archive", "--json", "-"];
+    for (command, most) in [
+        (&["trim", ext4.path(), "--size", "4MiB", "--wait", "100ms"][..], 96 << 20),
+        (&["bench", ext4.path(), "--span", "8MiB", "--passes", "1", "--time", "100ms"], 80 << 20),
+        (&["fill", ext4.path(), "--files", "3", "--file-size", "1MiB"], 3 << 20),
+    ] {
+        let ran = sandbox.run(&[command, &small].concat());
+        let written = ran.json()["bytes_written"].as_u64().unwrap();
+        assert!(written > 0 && written <= most, "{command:?} wrote {written}");
+        let said = ran.stderr();
+        let (_, amount) = said.split_once("Writes up to ").unwrap_or_else(|| panic!("{command:?}: {said}"));
+        let mut words = amount.split(' ');
+        let announced: f64 = words.next().unwrap().parse().unwrap();
+        let unit = match words.next().unwrap() {
+            "KiB" => 1024.0,
+            "MiB" => 1024.0 * 1024.0,
+            other => panic!("{other} in {said}"),
+        };
+        assert!(written as f64 <= announced * unit * 1.01, "{command:?} wrote {written}: {said}");
+    }
+}
+
+#[test]
+fn a_tmpfs_that_may_only_be_read_is_named_by_every_command_that_writes() {
+    let sandbox = Sandbox::new();
+    let Some(tmpfs) = Tmpfs::mount(&sandbox, 8 << 10) else { return };
+    let folder = tmpfs.0.to_str().unwrap();
+    system("mount", &["-o", "remount,ro", folder]);
+    for command in [
+        "bench", "check", "fill", "verify", "trim", "endure", "xray", "sweep", "surface", "age", "data",
+        "cache",
+    ] {
+        let ran = sandbox.run(&[command, folder, "--yes"]);
+        ran.code(3).says("mounted read-only");
+        assert!(!ran.stderr().contains("too little"), "{command}: {}", ran.stderr());
+    }
+    sandbox.run(&["facts", folder]).code(0);
+}
+
 #[test]
 fn the_device_below_is_read_and_never_written() {
     let sandbox = Sandbox::new();
@@ -105,6 +150,32 @@ fn the_device_below_is_read_and_never_written() {
     assert_eq!(document["target"]["kind"], "device");
     sandbox.run(&["bench", &ext4.device, "--op", "write"]).code(3).says("block device");
     sandbox.run(&["fill", &ext4.device]).code(3).says("nothing was changed");
+}
+
+#[test]
+fn own_files_on_a_file_system_that_turns_read_only_are_told_at_the_end() {
+    let sandbox = Sandbox::new();
+    let Some(ext4) = Ext4::mount(&sandbox) else { return };
+    system("mount", &["-o", "remount,errors=remount-ro", ext4.path()]);
+    let name = std::path::Path::new(&ext4.device).file_name().unwrap();
+    let fails = std::path::Path::new("/sys/fs/ext4").join(name).join("trigger_fs_error");
+    if !fails.exists() {
+        return eprintln!("{} is missing, so this test shows nothing", fails.display());
+    }
+    let scratch = ext4.point.join("likenew-scratch");
+    let slow = ["--op", "write", "--span", "16MiB", "--passes", "1", "--time", "3s"];
+    let mut command = sandbox.command(&[&["bench", ext4.path()], &slow[..]].concat());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    until("it writes", || scratch.join("00000.likenew").exists());
+    std::fs::write(fails, "a test").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("likenew-scratch could not be removed") && said.contains("read-only"), "{said}");
+    assert!(scratch.exists());
+    // The next one cannot remove it either, and knows nothing of a kill.
+    let next = sandbox.run(&["fill", ext4.path()]);
+    next.says("read-only");
+    assert!(!next.stderr().contains("killed"), "{}", next.stderr());
 }
 
 /// A tmpfs of so many KiB, mounted for as long as this lives.

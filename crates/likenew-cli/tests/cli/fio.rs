@@ -105,10 +105,57 @@ fn a_bench_that_fio_ran_is_judged_as_a_bench() {
     let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
     let other = sandbox.run(&["import", "fio", result.to_str().unwrap(), "--plan", "other.toml"]);
-    other.code(1).says("could not read the plan other.toml");
+    other.code(2).says("could not read the plan other.toml");
     std::fs::write(sandbox.work().join("other.toml"), PLAN).unwrap();
     let other = sandbox.run(&["import", "fio", result.to_str().unwrap(), "--plan", "other.toml"]);
     other.code(2).says("fio ran no \"reads #1\"");
+}
+
+#[test]
+fn a_verify_job_of_fio_is_two_workloads_and_a_failed_one_is_no_success() {
+    let (sandbox, folder) = (Sandbox::new(), folder());
+    let job = "[job]\nfilename=data\nsize=2M\nbs=64k\nioengine=psync\nverify=crc32c\nrw=write\n";
+    let text = fio(folder.path(), &format!("{job}rate=,8m\n"));
+    let fio_says: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let result = folder.path().join("result.json");
+    let result = result.to_str().unwrap();
+    let document = sandbox.run(&["import", "fio", result, "--json", "-"]).code(0).json();
+    let rows = document["tables"]["workloads"].as_array().unwrap();
+    for (row, (name, op)) in rows.iter().zip([("job", "write"), ("job, verify", "read")]) {
+        let side = &fio_says["jobs"][0][op];
+        assert_eq!((&row["workload"], &row["op"]), (&name.into(), &op.into()));
+        assert_eq!(row["elapsed_ns"].as_u64().unwrap(), side["runtime"].as_u64().unwrap() * 1_000_000);
+        let longest = side["lat_ns"]["max"].as_f64().unwrap();
+        let ratio = row["latency_ns_max"].as_f64().unwrap() / longest;
+        assert!((1.0..1.0011).contains(&ratio), "{ratio} of fio's longest {longest}");
+    }
+    assert_eq!(rows.len(), 2);
+    // Somebody writes between: what is read is not what was written.
+    let mut bytes = std::fs::read(folder.path().join("data")).unwrap();
+    bytes[300_000] ^= 1;
+    std::fs::write(folder.path().join("data"), bytes).unwrap();
+    std::fs::write(
+        folder.path().join("jobs.fio"),
+        format!("{job}verify_only\n").replace("rw=write", "rw=read"),
+    )
+    .unwrap();
+    let failed = Command::new("fio")
+        .current_dir(folder.path())
+        .args(["--output-format=json", "jobs.fio"])
+        .output()
+        .unwrap();
+    assert!(!failed.status.success());
+    std::fs::write(result, &failed.stdout).unwrap();
+    sandbox.run(&["import", "fio", result]).code(10).says("\"job\" read other data than was written");
+    for (errno, code, words) in
+        [(5, 10, "\"job\" failed: Input/output error"), (28, 1, "the job failed: No space left")]
+    {
+        let text = text.replacen("\"error\" : 0", &format!("\"error\" : {errno}"), 1);
+        std::fs::write(result, text).unwrap();
+        let ran = sandbox.run(&["import", "fio", result]);
+        ran.code(code).says(words);
+        assert!(!ran.stdout().contains("\"job\" ran at"), "{}", ran.stdout());
+    }
 }
 
 #[test]
@@ -119,7 +166,7 @@ fn what_can_not_be_imported_or_exported_is_said() {
     sandbox.run(&["import", "fio", "page.html"]).code(2).says("page.html was not imported: it holds no JSON");
     sandbox.run(&["import", "fio", "bytes"]).code(2).says("it is not text");
     sandbox.run(&["import", "fio", "-"]).code(2).says("standard input was not imported");
-    sandbox.run(&["import", "fio", "missing"]).code(1).says("could not read missing");
+    sandbox.run(&["import", "fio", "missing"]).code(2).says("could not read missing");
     sandbox.run(&["bench", "sim:tiny-flash", "--export", "iometer"]).code(2).says("fio");
     let jobs = sandbox.run(&["fill", "sim:tiny-flash", "--files", "3", "--export", "fio"]).code(0).stdout();
     assert!(

@@ -7,7 +7,7 @@ use likenew_core::cure::Became;
 use likenew_core::fault::Fault;
 use likenew_core::outlook::Deed;
 use likenew_real::consent::{Agreement, Consent, Loss, UnusedSpace};
-use likenew_real::drive_lock::DriveLock;
+use likenew_real::drive_lock::Locks;
 use likenew_real::erase::discard::discard;
 use likenew_real::erase::format::{Erase, FormatPlan};
 use likenew_real::erase::precondition::{preconditions, require};
@@ -63,8 +63,8 @@ fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, Fault
             })
         }
         "lock" => {
-            let lock = DriveLock::take(device, "the guest")?;
-            let again = DriveLock::take(device, "the guest again").err().map(|fault| fault.to_string());
+            let lock = Locks::system().take(&[device])?;
+            let again = Locks::system().take(&[device]).err().map(|fault| fault.to_string());
             json!({ "drives": lock.drives(), "again": again })
         }
         "preconditions" => {
@@ -114,8 +114,10 @@ fn a_drive_that_carries_anything_is_refused() {
     refused(guest, "mounted-other", &["is not its serial number", "LN-NVME-TWO-ns2"]);
     refused(guest, "partition-mounted", &["1 is mounted at /mnt/plain", "unmount it"]);
     refused(guest, "mounted-partition", &["1 is mounted at /mnt/plain", "unmount it"]);
-    refused(guest, "volume-group", &["carries dm-", "take that down"]);
-    refused(guest, "encrypted", &["carries dm-", "take that down"]);
+    // What lies on top of all layers is said first.
+    let mounted = ["which is built on dm-", "is mounted at /mnt/locked", "unmount it"];
+    refused(guest, "volume-group", &mounted);
+    refused(guest, "encrypted", &mounted);
     refused(guest, "mapping-mounted", &["is mounted at /mnt/locked", "unmount it"]);
     refused(guest, "array", &["carries md_pair", "take that down"]);
     refused(guest, "controller", &["a character device", "give a block device"]);

@@ -80,7 +80,7 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_start() {
     signal(&child, "-KILL");
     child.wait().unwrap();
     assert_eq!(names(&sandbox.work()), ["likenew-scratch"]);
-    sandbox.run(&bench(".", &[])).code(0).says("killed");
+    sandbox.run(&bench(".", &[])).code(0).says("An earlier run has left");
     assert!(names(&sandbox.work()).is_empty());
     // The run that was killed has kept what it had measured.
     let runs = sandbox.runs();

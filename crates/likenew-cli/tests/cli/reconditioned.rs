@@ -131,7 +131,7 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
         &promised[..],
     ];
     let document = recondition(&sandbox, &asked.concat()).json();
-    assert!(first_claim(&document).starts_with("Writing over what is free"), "{document:#}");
+    assert!(first_claim(&document).to_lowercase().contains("writing over what is free"), "{document:#}");
     assert_eq!(document["verdicts"][0]["standing"], "holds", "{document:#}");
     let passes = document["tables"]["passes"].as_array().unwrap();
     let speed = |row: &Value| row["bytes_per_s"].as_f64().unwrap();
@@ -162,7 +162,7 @@ fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     let consented = [&discard[..], &["--consent", image.to_str().unwrap(), "--json", "-"]].concat();
     let ran = sandbox.run(&consented);
     let document = ran.json();
-    assert!(first_claim(&document).starts_with("Giving up everything on it"), "{document:#}");
+    assert!(first_claim(&document).to_lowercase().contains("giving up everything on it"), "{document:#}");
     let shown = document["verdicts"][0]["because"].to_string();
     assert!(shown.contains("places that had held something"), "what is read back: {shown}");
     drop(device);

@@ -116,7 +116,10 @@ fn what_is_wrong_with_a_recording_is_found_before_anything_is_measured() {
     sandbox.run(&["replay", "sim:tiny-flash", "--trace", "-"]).code(2).says("more than once");
     assert!(sandbox.runs().is_empty());
     std::fs::write(sandbox.work().join("day.csv"), recording(10, 500, 100)).unwrap();
-    sandbox.run(&[&replay[..], &["--speed", "0"]].concat()).code(2).says("speed = 0");
+    sandbox
+        .run(&[&replay[..], &["--speed", "0"]].concat())
+        .code(2)
+        .says("'--speed <SPEED>': it takes a number from 0.001");
     sandbox.run(&[&replay[..], &["--mode", "soon"]].concat()).code(2).says("dependent, timed or fast");
     sandbox.run(&[&replay[..], &["--export", "fio"]].concat()).code(2).says("can not be said in fio");
     let plan = sandbox.run(&[&replay[..], &["--plan"]].concat()).code(0).stdout();

@@ -59,7 +59,7 @@ fn another_drive_than_the_one_measured_is_refused() {
     fs::write(run.join("plan.toml"), plan.replace("sim:tiny-flash?state=used", "sim:usb-stick-16gb"))
         .unwrap();
     resume(&sandbox, &run).code(3).says("start a new run");
-    resume(&sandbox, &sandbox.work()).code(1).says("not a run folder");
+    resume(&sandbox, &sandbox.work()).code(2).says("not a run folder");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_killed_fill_of_a_folder_goes_on_and_leaves_nothing() {
     let kept: Vec<&str> = kept.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
     assert!(kept.len() < 400, "it was not killed in the middle");
     let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--yes", "--json", "-"]);
-    resumed.says("A run that was killed has left").says("Going on after");
+    resumed.says("An earlier run has left").says("Going on after");
     let report = resumed.json();
     assert_eq!(report["tables"]["files"].as_array().unwrap().len(), 400);
     assert!(
@@ -108,4 +108,27 @@ fn a_killed_fill_of_a_folder_goes_on_and_leaves_nothing() {
         .collect();
     assert!(began.is_sorted(), "time goes on");
     assert_eq!(names(&folder), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_goes_on_with_the_reserve_and_the_engine_it_began_with() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.work().join("folder");
+    fs::create_dir(&folder).unwrap();
+    let settings = ["--reserve", "1MiB", "--engine", "posix", "--samples"];
+    let fill = ["fill", folder.to_str().unwrap(), "--files", "4", "--file-size", "1MiB", "--yes"];
+    sandbox.run(&[&fill[..], &settings].concat());
+    let run = sandbox.runs().remove(0);
+    let lines = fs::read_to_string(run.join("segments.jsonl")).unwrap().lines().count();
+    cut(&run, lines - 1);
+    let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--json", "-", "--yes"]);
+    let report = resumed.says("Going on after").json();
+    assert_eq!(report["target"]["engine"], "posix", "{report:#}");
+    let machine = fs::read_to_string(run.join("machine.json")).unwrap();
+    let machine: serde_json::Value = serde_json::from_str(&machine).unwrap();
+    assert_eq!(
+        machine["settings"],
+        serde_json::json!({"engine": "posix", "reserve_bytes": 1 << 20, "samples": true})
+    );
+    assert!(run.join("samples-2.parquet").exists(), "every I/O is kept after the break, too");
 }

@@ -58,35 +58,60 @@ struct Expect {
     standing: String,
 }
 
+/// Tests that run side by side, each with every fourth scenario.
+const SHARES: usize = 4;
+
 #[test]
-fn the_verdicts_that_must_come_out_come_out() {
+fn the_verdicts_that_must_come_out_come_out_of_the_first_share() {
+    run_share(0);
+}
+
+#[test]
+fn the_verdicts_that_must_come_out_come_out_of_the_second_share() {
+    run_share(1);
+}
+
+#[test]
+fn the_verdicts_that_must_come_out_come_out_of_the_third_share() {
+    run_share(2);
+}
+
+#[test]
+fn the_verdicts_that_must_come_out_come_out_of_the_fourth_share() {
+    run_share(3);
+}
+
+fn run_share(share: usize) {
     let sandbox = Sandbox::new();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
-    let mut count = 0;
-    for name in crate::support::names(folder.as_ref()) {
+    let names = crate::support::names(folder.as_ref());
+    assert!(names.len() >= 6 * SHARES, "{} scenarios", names.len());
+    for name in names.iter().skip(share).step_by(SHARES) {
         let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
         let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        std::fs::write(sandbox.work().join(&name), toml::to_string(&scenario.plan).unwrap()).unwrap();
-        if let Some(drive) = &scenario.drive {
-            drive.write_to(&sandbox);
-        }
-        if let Some(OwnTrace { file, text }) = &scenario.trace {
-            std::fs::write(sandbox.work().join(file), text).unwrap();
-        }
-        let ran = sandbox.run(&["run", &name, "--no-archive", "--json", "-"]);
-        let verdicts = ran.json()["verdicts"].as_array().unwrap().clone();
-        for Expect { claim, standing } in &scenario.expect {
-            let found = verdicts.iter().any(|verdict| {
-                verdict["claim"].as_str().unwrap().contains(claim) && verdict["standing"] == standing.as_str()
-            });
-            assert!(
-                found,
-                "{name} ({}): \"{claim}\" does not stand as {standing} in {verdicts:#?}",
-                scenario.about
-            );
-        }
-        ran.code(scenario.exit);
-        count += 1;
+        run(&sandbox, name, &scenario);
     }
-    assert!(count >= 6, "{count} scenarios");
+}
+
+fn run(sandbox: &Sandbox, name: &str, scenario: &Scenario) {
+    std::fs::write(sandbox.work().join(name), toml::to_string(&scenario.plan).unwrap()).unwrap();
+    if let Some(drive) = &scenario.drive {
+        drive.write_to(sandbox);
+    }
+    if let Some(OwnTrace { file, text }) = &scenario.trace {
+        std::fs::write(sandbox.work().join(file), text).unwrap();
+    }
+    let ran = sandbox.run(&["run", name, "--no-archive", "--json", "-"]);
+    let verdicts = ran.json()["verdicts"].as_array().unwrap().clone();
+    for Expect { claim, standing } in &scenario.expect {
+        let found = verdicts.iter().any(|verdict| {
+            verdict["claim"].as_str().unwrap().contains(claim) && verdict["standing"] == standing.as_str()
+        });
+        assert!(
+            found,
+            "{name} ({}): \"{claim}\" does not stand as {standing} in {verdicts:#?}",
+            scenario.about
+        );
+    }
+    ran.code(scenario.exit);
 }

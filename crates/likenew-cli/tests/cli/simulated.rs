@@ -201,8 +201,8 @@ fn wrong_usage_is_named_and_ends_with_2() {
     ] {
         sandbox.run(arguments).code(2).says(words);
     }
-    sandbox.run(&["run", "missing.toml"]).code(1).says("missing.toml");
-    sandbox.run(&["judge", "."]).code(1);
+    sandbox.run(&["run", "missing.toml"]).code(2).says("missing.toml");
+    sandbox.run(&["judge", "."]).code(2);
     assert!(sandbox.runs().is_empty(), "nothing was measured, nothing is kept");
 }
 
@@ -239,4 +239,69 @@ fn what_nobody_waits_for_is_refused_with_its_cost() {
     let much = plan.replace("until.elapsed = '200d'", "until.bytes = '100TiB'");
     std::fs::write(sandbox.work().join("much.toml"), much).unwrap();
     sandbox.run(&["run", "much.toml", "sim:tiny-flash", "--no-archive"]).code(2).says("100 TiB");
+}
+
+/// What was typed and is not there is wrong usage, whatever it was to be.
+#[test]
+fn whatever_is_missing_ends_with_the_same_exit_code() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        &["run", "missing.toml"][..],
+        &["bench", "missing"],
+        &["bench", "sim:missing.toml"],
+        &["bench", "sim:missing.snapshot"],
+        &["bench", "sim:missing"],
+        &["judge", "missing"],
+        &["report", "missing"],
+        &["resume", "missing"],
+        &["import", "fio", "missing"],
+        &["import", "fio", "missing", "--plan", "missing.toml"],
+        &["import", "trace", "missing"],
+        &["replay", "--trace", "missing", "sim:tiny-flash"],
+        &["check", "missing"],
+        &["facts", "missing"],
+        &["check", "sim:tiny-flash", "--against", "missing"],
+    ] {
+        let ran = sandbox.run(arguments);
+        ran.code(2).says("missing");
+        assert!(ran.stdout().is_empty(), "{arguments:?}: {}", ran.stdout());
+    }
+    assert!(sandbox.runs().is_empty());
+}
+
+#[test]
+fn a_page_goes_to_standard_output_alone() {
+    let sandbox = Sandbox::new();
+    let bench =
+        ["bench", "sim:tiny-flash", "--span", "8MiB", "--passes", "1", "--time", "10ms", "--op", "read"];
+    let ran = sandbox.run(&[&bench[..], &["--html", "-"]].concat());
+    let page = ran.code(0).stdout();
+    assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"), "{page:.60}");
+    assert!(page.trim_end().ends_with("</html>"), "nothing else stands there");
+    assert!(!sandbox.work().join("-").exists());
+    let both = sandbox.run(&[&bench[..], &["--html", "-", "--json", "-"]].concat());
+    both.code(2).says("--json - and --html -");
+    assert!(both.stdout().is_empty());
+}
+
+#[test]
+fn only_flash_is_told_of_flash_and_a_limit_of_the_plan_is_no_problem() {
+    let sandbox = Sandbox::new();
+    for (target, has_flash) in [
+        ("sim:tiny-flash", true),
+        ("sim:disk-2tb", false),
+        ("sim:seagate-archive-8tb", false),
+        ("sim:cloud-gp2-100gib", false),
+    ] {
+        let bench =
+            ["bench", target, "--span", "64MiB", "--passes", "1", "--time", "20ms", "--profile", "real"];
+        let ran = sandbox.run(&[&bench[..], &["--no-archive"]].concat());
+        let said = ran.code(0).stdout();
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.contains("programmed into flash"), has_flash, "{target}: {said}");
+        assert_eq!(said.contains("free blocks"), has_flash, "{target}: {said}");
+        assert_eq!(said.contains("written to the medium"), !has_flash, "{target}: {said}");
+        assert!(said.contains("The time limit of 20.0 ms ended"), "{target}: {said}");
+        assert!(!said.contains("does not hold"), "{target}: {said}");
+    }
 }

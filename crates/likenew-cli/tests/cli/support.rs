@@ -41,11 +41,13 @@ impl Sandbox {
         command.args(arguments).current_dir(self.work()).stdin(Stdio::null());
         command.env("XDG_DATA_HOME", self.folder.path().join("data")).env("NO_COLOR", "1");
         command.env("XDG_STATE_HOME", self.folder.path().join("state"));
+        // All tests use the machine's one disk, side by side.
+        command.env("LIKENEW_LOCK_DIR", self.folder.path().join("locks"));
         command
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran(self.command(arguments).output().unwrap())
+        Ran::of(&mut self.command(arguments))
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
@@ -57,6 +59,15 @@ impl Sandbox {
 pub(crate) struct Ran(Output);
 
 impl Ran {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self(command.output().unwrap())
+    }
+
+    /// What it came to in the end.
+    pub(crate) fn after(child: Child) -> Self {
+        Self(child.wait_with_output().unwrap())
+    }
+
     #[track_caller]
     pub(crate) fn code(&self, expected: i32) -> &Self {
         assert_eq!(

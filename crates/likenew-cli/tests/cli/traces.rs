@@ -87,9 +87,9 @@ fn what_is_no_trace_is_told_what_it_is() {
         .run(&["import", "trace", "two", "--volume", "web_7"])
         .code(2)
         .says("has no volume web_7; there are");
-    sandbox.run(&["import", "trace", "missing"]).code(1).says("could not read missing");
+    sandbox.run(&["import", "trace", "missing"]).code(2).says("could not read missing");
     sandbox.run(&["import", "trace", "web_0.csv", "--format", "tape"]).code(2).says("there is no format");
     sandbox.run(&["import", "trace", "web_0.csv", "--format", "fiu"]).code(2).says("line 1, column 19");
-    sandbox.run(&["import", "trace", "."]).code(1).says("directory");
+    sandbox.run(&["import", "trace", "."]).code(2).says("a folder");
     sandbox.run(&["import", "trace", "-"]).code(2).says("standard input is empty");
 }

@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::filesystem::{Ext4, system};
+use crate::served::are_there;
+use crate::served::mounted::Mounted;
+use crate::served::server::Serving;
 use crate::support::{Sandbox, names};
 
 fn capacity<'a>(report: &'a Value, column: &str) -> &'a Value {
@@ -224,4 +227,73 @@ fn what_was_left_on_a_device_is_read_again_with_its_seed() {
     let report = verify(&["--read-only", "--seed", "6"]).code(10).json();
     assert_eq!(report["tables"]["damage"][0]["kind"], "stale");
     assert_eq!(report["tables"]["damage"][0]["written_with_key"], 5);
+}
+
+/// A drive that says 512 MiB, of which 64 MiB are there.
+fn fake(sandbox: &Sandbox) -> PathBuf {
+    let model = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml"));
+    let model = model.unwrap().replace("1073741824, source", "536870912, source");
+    let faults = "[faults]\nreal_capacity_bytes = { value = 67108864, source = \"invented\" }\n";
+    let file = sandbox.work().join("fake.toml");
+    fs::write(&file, format!("{model}\n{faults}")).unwrap();
+    file
+}
+
+/// The bytes that f3read calls right and lost.
+fn f3read(folder: &str) -> (u64, u64) {
+    let output = Command::new("f3read").args(["--end-at=1", folder]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let sectors = |name: &str| -> u64 {
+        let line = said.lines().find(|line| line.trim_start().starts_with(name)).expect(&said);
+        line.split_once('(').unwrap().1.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 512
+    };
+    (sectors("Data OK:"), sectors("Data LOST:"))
+}
+
+#[test]
+fn a_folder_on_a_fake_drive_is_counted_as_f3_counts_it() {
+    if !are_there(&["f3write", "f3read"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let target = fake(&sandbox);
+    // All that the file system notes lies at its beginning, so that it outlives what is written over that while it is mounted.
+    let options = "lazy_itable_init=1,nodiscard,num_backup_sb=0,packed_meta_blocks=1";
+    let make = [
+        "mkfs.ext4",
+        "-q",
+        "-F",
+        "-N",
+        "64",
+        "-O",
+        "^has_journal,sparse_super2,^resize_inode",
+        "-E",
+        options,
+    ];
+    // Nothing but the drive answers.
+    let settings = ["--direct-io=on"];
+    let verified = {
+        let serving = Serving::begin(&sandbox, target.to_str().unwrap(), &["--speed", "1000"]);
+        let Some(mounted) = Mounted::over(&sandbox, &serving.uri, &make, &settings) else { return };
+        let folder = mounted.point().to_str().unwrap();
+        let small = ["--span", "160MiB", "--file-size", "16MiB", "--parts", "20", "--full", "--yes"];
+        let ran = sandbox.run(&[&["verify", folder, "--json", "-"], &small[..]].concat());
+        let report = ran.code(10).json();
+        let count = |column| capacity(&report, column).as_u64().unwrap();
+        assert_eq!(count("read_back_bytes"), 160 << 20);
+        assert_eq!(count("intact_bytes") + count("damaged_bytes"), 160 << 20);
+        assert_eq!(capacity(&report, "wraps_at_bytes"), 64 << 20, "{report:#}");
+        let first = report["verdicts"][0]["claim"].as_str().unwrap();
+        assert!(first.contains("of the 160 MiB that were written read back right"), "{first}");
+        count("intact_bytes")
+    };
+    let other = Sandbox::new();
+    let serving = Serving::begin(&other, target.to_str().unwrap(), &["--speed", "1000"]);
+    let Some(mounted) = Mounted::over(&other, &serving.uri, &make, &settings) else { return };
+    let folder = mounted.point().to_str().unwrap();
+    system("f3write", &["--end-at=1", folder]);
+    let (right, lost) = f3read(folder);
+    assert!(lost > 300 << 20 && right < 64 << 20, "{right} right, {lost} lost");
+    // Either writes over all that is there, and the file system's own writes take some of it.
+    assert!(verified.abs_diff(right) < 12 << 20, "{verified} here, {right} by f3");
 }

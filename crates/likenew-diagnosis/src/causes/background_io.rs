@@ -33,26 +33,26 @@ impl Cause for BackgroundIo {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.0);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "others_busy",
             case.signs.others_share,
             0.05,
-            (5.0, -5.0),
             |share| {
                 format!("while nothing was measured, others kept it busy for {} of the time", percent(share))
             },
             "count what others do meanwhile: likenew watch",
         );
         scales.fact(
+            "array_busy",
             case.array_is_busy().then_some(true),
-            (-4.0, 0.0),
             |_| "the array below it is busy with itself, and asks for that".into(),
             "",
         );
         scales.sign(
+            "uneven_reads",
             case.signs.read_scatter,
             0.15,
-            (1.5, -0.5),
             |scatter| format!("reads in order scatter by {} from moment to moment", times(scatter)),
             "",
         );
@@ -67,6 +67,7 @@ impl Cause for BackgroundIo {
             risk: Risk::None,
             cost: "nothing",
             check: "likenew check again",
+            deed: None,
         }]
     }
 }

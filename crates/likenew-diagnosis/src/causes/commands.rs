@@ -22,7 +22,7 @@ impl Command {
 }
 
 /// As one word of the shell, whatever characters are in it.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |of: char| of.is_ascii_alphanumeric() || "/._-:@%+=,".contains(of);
     // A word that begins with a dash would be taken for a setting.
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain) {

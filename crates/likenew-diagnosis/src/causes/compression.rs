@@ -2,6 +2,9 @@
 
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
+use likenew_core::drive;
+
+use super::quoted;
 use super::{arm, times};
 
 /// The controller is fast with compressible data only.
@@ -25,33 +28,36 @@ impl Cause for Compression {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-2.0);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "zeros_faster",
             case.signs.zeros_over_random,
             1.4,
-            (6.0, -7.0),
             |ratio| format!("zeros are written {} as fast as random data", times(ratio)),
             "write zeros and random data: likenew data",
         );
-        arm(&mut scales, case, (-6.0, 0.0));
+        arm(&mut scales, case);
         let shown = case.virtual_by().map(|_| true);
         scales.fact(
+            "virtual",
             shown,
-            (-5.0, 0.0),
             |_| "a hypervisor or a cloud shows it, which may store no zeros".into(),
             "",
         );
         scales
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+        let folder =
+            case.site.filter(|site| site.kind == drive::Kind::Folder).map(|site| quoted(site.target));
         vec![Cure {
             what: "none is needed: your own files tell what it gives you".into(),
-            command: Some("likenew data --files PATH TARGET".into()),
+            command: folder.map(|folder| format!("likenew data --files {folder} {folder}")),
             undo: None,
             risk: Risk::None,
             cost: "nothing",
             check: "the answer",
+            deed: None,
         }]
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Card, Case, Cause, Cure, Kind, Risk, Scales, Symptom};
 
-use super::commands::device;
+use super::quoted;
 
 /// The drive is counterfeit.
 pub(super) struct Counterfeit;
@@ -21,11 +21,11 @@ impl Cause for Counterfeit {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.0);
+        let mut scales = Scales::of(CARD.name);
         let wrong = case.signs.wrong_sectors;
         scales.fact(
+            "wrong_data",
             Some(wrong > 0),
-            (7.0, -3.0),
             |is| {
                 if is {
                     format!("{wrong} sectors came back otherwise than they were written")
@@ -47,14 +47,16 @@ impl Cause for Counterfeit {
                 risk: Risk::None,
                 cost: "nothing",
                 check: "likenew verify on the next one",
+                deed: None,
             },
             Cure {
                 what: "find out how much it really holds".into(),
-                command: Some(format!("likenew verify {}", device(case))),
+                command: case.site.map(|site| format!("likenew verify {}", quoted(site.target))),
                 undo: None,
                 risk: Risk::Data,
                 cost: "one write of all of it",
                 check: "the answer",
+                deed: None,
             },
         ]
     }

@@ -36,14 +36,14 @@ impl Cause for DegradedArray {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-2.0);
+        let mut scales = Scales::of(CARD.name);
         let arrays: Vec<&Layer> =
             case.facts.map(|facts| facts.layers_of(LayerKind::Array).collect()).unwrap_or_default();
         let misses = arrays.iter().any(|array| array.members_missing.get().is_some_and(|count| count > 0));
         let is_busy = case.array_is_busy();
         scales.fact(
+            "array_degraded",
             case.facts.map(|_| misses || is_busy),
-            (7.0, -7.0),
             |is| match (is, misses) {
                 (true, true) => "an array misses a member".into(),
                 (true, false) => "an array is rebuilding, checking or reshaping itself".into(),
@@ -71,6 +71,7 @@ impl Cause for DegradedArray {
             risk: Risk::None,
             cost: "hours",
             check: "likenew check again",
+            deed: None,
         };
         pause.into_iter().chain([see]).collect()
     }

@@ -38,18 +38,18 @@ impl Cause for Encryption {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.0);
+        let mut scales = Scales::of(CARD.name);
         let is_encrypted = case.facts.map(|facts| facts.layers_of(LayerKind::Crypt).next().is_some());
         scales.fact(
+            "encrypted",
             is_encrypted,
-            (2.0, -8.0),
             |is| format!("dm-crypt {} between", if is { "lies" } else { "does not lie" }),
             "look at the layers: likenew facts",
         );
         scales.sign(
+            "processor_busy",
             case.signs.kernel_processors,
             ONE_PROCESSOR,
-            (4.0, -2.5),
             |processors| {
                 format!("the kernel kept {:.2} processors busy while it was read in order", processors.value)
             },
@@ -64,9 +64,9 @@ impl Cause for Encryption {
             if ratio.value < 1.0 { deep.over(read) } else { ratio }
         });
         scales.sign(
+            if is_watched { "alike_watched" } else { "alike_unwatched" },
             alike,
             ALIKE,
-            if is_watched { (0.0, 2.0) } else { (-2.0, 4.0) },
             |ratio| {
                 format!(
                     "as bytes a second, reads in order and small reads 32 at a time differ by {}",
@@ -94,6 +94,7 @@ impl Cause for Encryption {
                 risk: Risk::Data,
                 cost: "a new volume",
                 check: "likenew check on the new volume",
+                deed: None,
             },
         ]
     }

@@ -31,11 +31,11 @@ impl Cause for Firmware {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-2.5);
+        let mut scales = Scales::of(CARD.name);
         let warning = case.drive().and_then(|drive| drive.database.warning.value());
         scales.fact(
+            "known_bug",
             warning.map(Option::is_some),
-            (6.0, -3.0),
             |is| match warning {
                 Some(Some(text)) if is => format!("smartmontools' database warns of it: {text}"),
                 _ => "smartmontools' database warns of nothing".into(),
@@ -53,6 +53,7 @@ impl Cause for Firmware {
             risk: Risk::Low,
             cost: "minutes",
             check: "likenew facts shows the new version",
+            deed: None,
         }]
     }
 }

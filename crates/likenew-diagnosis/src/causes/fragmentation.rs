@@ -34,22 +34,22 @@ impl Cause for Fragmentation {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.0);
+        let mut scales = Scales::of(CARD.name);
         let pieces = case.facts.and_then(|facts| facts.files.as_ref()?.extents_per_mib.get());
         scales.fact(
+            "many_pieces",
             pieces.map(|pieces| pieces > PIECES_MANY),
-            (4.0, -6.0),
             |is| match pieces {
                 Some(pieces) if is => format!("files lie in {} pieces for each MiB", three_digits(pieces)),
                 _ => "files lie in few pieces".into(),
             },
             "look how files lie: likenew facts",
         );
-        arm(&mut scales, case, (3.0, -3.0));
+        arm(&mut scales, case);
         scales.sign(
+            "new_file_faster",
             case.signs.fresh_over_old,
             1.5,
-            (2.0, -1.0),
             |ratio| {
                 format!(
                     "a file that was just written is read {} as fast as those that were there",
@@ -70,6 +70,7 @@ impl Cause for Fragmentation {
             risk: Risk::Low,
             cost: "one write of these files",
             check: "likenew facts shows fewer pieces",
+            deed: None,
         }]
     }
 }

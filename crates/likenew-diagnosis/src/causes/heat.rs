@@ -35,11 +35,11 @@ impl Cause for Heat {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.5);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "slower_when_warm",
             case.signs.cool_over_warm,
             1.3,
-            (3.5, -3.0),
             |ratio| {
                 format!(
                     "after some seconds of load it was slower, and after a rest it was {} as fast again",
@@ -59,8 +59,8 @@ impl Cause for Heat {
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
         scales.fact(
+            "throttle_count",
             throttled.map(|count| count > 0),
-            (8.0, -1.0),
             |is| {
                 if is {
                     "its own counters of throttling went up meanwhile".into()
@@ -74,8 +74,8 @@ impl Cause for Heat {
         let margin =
             health.and_then(|health| Some(health.temperature_warning_c.get()? - health.temperature_c.get()?));
         scales.fact(
+            "near_limit",
             margin.map(|margin| margin < MARGIN_C),
-            (2.5, -2.0),
             |is| {
                 if is {
                     "it is about as hot as its maker warns of".into()
@@ -86,9 +86,9 @@ impl Cause for Heat {
             "read its temperature as root: likenew facts",
         );
         scales.sign(
+            "drop_at_half_rate",
             case.signs.write_drop.and_then(|drop| drop.at_half_rate),
             0.75,
-            (-4.0, 3.0),
             |share| format!("at half the rate writes fell after {} as many bytes", times(share)),
             "write at half the rate",
         );
@@ -104,6 +104,7 @@ impl Cause for Heat {
             risk: Risk::None,
             cost: "little",
             check: "likenew check again under the same load",
+            deed: None,
         }]
     }
 }

@@ -25,11 +25,11 @@ impl Cause for NoHostMemory {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.5);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "spread_costs",
             case.signs.wide_over_narrow,
             1.5,
-            (3.0, -5.0),
             |ratio| format!("small reads anywhere take {} as long as within a few MiB", times(ratio)),
             "compare small reads near each other with small reads anywhere",
         );
@@ -38,8 +38,8 @@ impl Cause for NoHostMemory {
             Some(memory.given_bytes.get()? < memory.least_bytes.get().unwrap_or(1).max(1))
         });
         scales.fact(
+            "memory_refused",
             memory.and_then(|memory| memory.is_refused()).or(least),
-            (6.0, -4.0),
             |is| {
                 if is {
                     "it asked for memory of the host and has none".into()
@@ -49,20 +49,21 @@ impl Cause for NoHostMemory {
             },
             "ask the drive as root: likenew facts",
         );
-        arm(&mut scales, case, (-8.0, 0.0));
+        arm(&mut scales, case);
         let shown = case.virtual_by().map(|_| true);
-        scales.fact(shown, (-4.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
+        scales.fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
         scales
     }
 
     fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
         vec![Cure {
-            what: "let the kernel give it what it asks for".into(),
-            command: Some("nvme.max_host_mem_size_mb=512 on the kernel's command line".into()),
-            undo: Some("take it out of the kernel's command line".into()),
+            what: "let the kernel give it what it asks for: add nvme.max_host_mem_size_mb=512 to the kernel's command line".into(),
+            command: None,
+            undo: None,
             risk: Risk::None,
             cost: "memory of the host, up to what it asks for",
             check: "likenew check again after the next start",
+            deed: None,
         }]
     }
 }

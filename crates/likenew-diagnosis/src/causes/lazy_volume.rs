@@ -35,34 +35,34 @@ impl Cause for LazyVolume {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.5);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "second_read_faster",
             case.signs.again_over_first,
             1.5,
-            (4.0, -6.0),
             |ratio| format!("read again, the same places are {} as fast", times(ratio)),
             "read the same places twice, past every cache",
         );
         scales.fact(
+            "virtual",
             case.drive().map(|_| case.virtual_by().is_some()),
-            (3.5, -5.0),
             |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
             "look at what shows it: likenew facts",
         );
         // What a host has in memory is faster when it is read again, too, and was no slow storage the first time.
         scales.sign(
+            "slow_fetch",
             case.signs.access_ns,
             FETCH_NS,
-            (0.5, -4.0),
             |access| {
                 format!("a small read of what was not touched before takes {}", Nanos(access.value as u64))
             },
             "",
         );
         scales.sign(
+            "counted_reads",
             case.signs.counted_over_read,
             0.8,
-            (1.0, -4.0),
             |share| format!("the drive counted {} what was read", times(share)),
             "",
         );
@@ -80,6 +80,7 @@ impl Cause for LazyVolume {
             risk: Risk::None,
             cost: "one read of every block",
             check: "likenew check again",
+            deed: None,
         }]
     }
 }

@@ -34,7 +34,7 @@ impl Cause for LinkErrors {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-2.0);
+        let mut scales = Scales::of(CARD.name);
         let counts = case.since.map(|since| &since.counts);
         let during = counts.and_then(|counts| {
             let each = [
@@ -47,8 +47,8 @@ impl Cause for LinkErrors {
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
         scales.fact(
+            "crc_during",
             during.map(|count| count > 0),
-            (6.0, -2.5),
             |is| {
                 if is {
                     "errors of the link were counted during the measurement".into()
@@ -60,8 +60,8 @@ impl Cause for LinkErrors {
         );
         let before = case.drive().and_then(|drive| drive.counts.crc_errors.get());
         scales.fact(
+            "crc_before",
             before.map(|count| count > CRC_SOME),
-            (2.0, -0.5),
             |_| {
                 before.map_or_else(String::new, |count| {
                     format!("the drive counts {count} transfers with a wrong checksum since it was made")
@@ -80,6 +80,7 @@ impl Cause for LinkErrors {
             risk: Risk::None,
             cost: "a cable",
             check: "the counters stand still: likenew facts",
+            deed: None,
         }]
     }
 }

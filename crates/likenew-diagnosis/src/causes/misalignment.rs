@@ -31,11 +31,11 @@ impl Cause for Misalignment {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-2.0);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "aligned_slower",
             case.signs.aligned_over_shifted,
             1.3,
-            (5.0, -4.0),
             |ratio| {
                 format!("small writes take {} as long at multiples of 4 KiB as beside them", times(ratio))
             },
@@ -54,8 +54,8 @@ impl Cause for Misalignment {
             }
         };
         scales.fact(
+            "partition_off",
             is_off,
-            (4.0, -5.0),
             |is| {
                 if is {
                     "the partition does not begin at a multiple of 4 KiB of the drive".into()
@@ -77,6 +77,7 @@ impl Cause for Misalignment {
             risk: Risk::Data,
             cost: "a backup and hours",
             check: "likenew facts shows where it begins, and likenew check again",
+            deed: None,
         }]
     }
 }

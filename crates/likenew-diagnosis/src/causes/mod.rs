@@ -3,6 +3,7 @@
 use likenew_core::units::three_digits;
 
 use super::{Case, Cause, Cure, Risk, Scales, Sign};
+pub(crate) use commands::quoted;
 
 mod background_io;
 mod commands;
@@ -77,12 +78,12 @@ fn percent(share: Sign) -> String {
 }
 
 /// Whether there is an arm: said of causes that need one, or need that there is none.
-fn arm(scales: &mut Scales, case: &Case<'_>, bits: (f64, f64)) {
+fn arm(scales: &mut Scales, case: &Case<'_>) {
     let is_known = case.signs.access_ns.is_some() || case.drive().is_some();
     let say = |is_disk: bool| if is_disk { "it answers as slowly as an arm" } else { "it has no arm" };
     scales.fact(
+        "arm",
         is_known.then(|| case.is_disk()),
-        bits,
         |is_disk| say(is_disk).to_owned(),
         "let it read at random places",
     );
@@ -91,5 +92,13 @@ fn arm(scales: &mut Scales, case: &Case<'_>, bits: (f64, f64)) {
 /// A cure by a command that costs a setting and can be undone.
 fn setting(what: impl Into<String>, command: commands::Command, risk: Risk, cost: &'static str) -> Cure {
     let commands::Command { does, undoes } = command;
-    Cure { what: what.into(), command: Some(does), undo: undoes, risk, cost, check: "likenew check again" }
+    Cure {
+        what: what.into(),
+        command: Some(does),
+        undo: undoes,
+        risk,
+        cost,
+        check: "likenew check again",
+        deed: None,
+    }
 }

@@ -30,15 +30,15 @@ impl Cause for NarrowLink {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.0);
+        let mut scales = Scales::of(CARD.name);
         let link = case.drive().map(|drive| &drive.link);
         let share = link.and_then(|link| {
             let (now, best) = (link.ceiling_bytes_per_s.get()?, link.possible_bytes_per_s.get()?);
             (best > 0).then(|| now as f64 / best as f64)
         });
         scales.fact(
+            "link_share",
             share.map(|share| share < 0.9),
-            (4.0, -6.0),
             |is| match (is, share) {
                 (true, Some(share)) => {
                     format!("the link carries {:.0} % of what its two ends could", share * 100.0)
@@ -49,17 +49,17 @@ impl Cause for NarrowLink {
         );
         // There it is the port, the cable or the bridge, which is a cause of its own.
         scales.fact(
+            "usb",
             case.is_usb(),
-            (-8.0, 0.0),
             |is| format!("the link {} USB", if is { "is" } else { "is not" }),
             "",
         );
         let read = case.signs.figure(Figure::ReadInOrder);
         let ceiling = link.and_then(|link| link.ceiling_bytes_per_s.get()).filter(|ceiling| *ceiling > 0);
         scales.sign(
+            "reads_at_ceiling",
             read.zip(ceiling).map(|(read, ceiling)| read.over(Sign::within(ceiling as f64, 0.0))),
             NEAR,
-            (4.0, -4.0),
             |of| format!("reads in order reach {} what the link carries", times(of)),
             "read it in order",
         );
@@ -75,6 +75,7 @@ impl Cause for NarrowLink {
                 risk: Risk::None,
                 cost: "minutes with the power off",
                 check: "likenew facts shows the link at its best, and likenew check again",
+                deed: None,
             },
         ]
     }

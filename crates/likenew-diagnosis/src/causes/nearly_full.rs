@@ -1,9 +1,9 @@
 //! A drive with hardly any free space.
 
+use crate::steps::steps;
 use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
 
 use super::arm;
-use super::commands::mount_point;
 
 /// Where reviewers look for it: TechPowerUp measures at 85 %, and write amplification doubles between 80 and 90 % by theory
 /// (X.-Y. Hu et al., SYSTOR 2009).
@@ -32,26 +32,31 @@ impl Cause for NearlyFull {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-2.0);
+        let mut scales = Scales::of(CARD.name);
         let used = case.facts.and_then(|facts| facts.file_system.as_ref()?.used_percent.get());
         scales.fact(
+            "full",
             used.map(|used| used > FULL_PERCENT),
-            (5.0, -6.0),
             |_| used.map_or_else(String::new, |used| format!("the file system is {used:.0} % full")),
             "look how full it is: likenew facts",
         );
-        arm(&mut scales, case, (-4.0, 0.5));
+        arm(&mut scales, case);
         scales
     }
 
     fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
-        vec![Cure {
-            what: "make room: delete or move away a fifth of it, then tell the drive".into(),
-            command: Some(format!("fstrim -v {}", mount_point(case))),
+        let room = Cure {
+            what: "make room: delete or move away a fifth of it".into(),
+            command: None,
             undo: None,
             risk: Risk::None,
             cost: "what you delete",
             check: "likenew check again",
-        }]
+            deed: None,
+        };
+        [room]
+            .into_iter()
+            .chain(steps(case, CARD.name).into_iter().filter(|cure| cure.risk < Risk::Data))
+            .collect()
     }
 }

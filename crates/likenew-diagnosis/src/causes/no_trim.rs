@@ -1,8 +1,13 @@
 //! A drive that has not been told what is free.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use likenew_core::drive;
+use likenew_core::facts::Layer;
+use likenew_core::outlook::Deed;
 
-use super::commands::{mount_point, trim_through};
+use crate::steps::steps;
+use crate::{Card, Case, Cause, Cure, Figure, Kind, Possibility, Risk, Scales, Symptom};
+
+use super::commands::trim_through;
 use super::{arm, times};
 
 /// Nothing has told the drive what is free.
@@ -28,17 +33,20 @@ impl Cause for NoTrim {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.0);
+        let mut scales = Scales::of(CARD.name);
+        // Nobody can be told to send what does not arrive.
+        let is_blocked = case.facts.is_some_and(|facts| facts.trim_blocked_by().is_some());
+        let is_kept = is_blocked || case.site.is_some_and(|site| !site.trims);
         scales.sign(
+            "trim_helps",
             case.signs.trimmed_over_rested,
             1.3,
-            (4.0, -0.5),
             |ratio| format!("writes are {} as fast once it was told what is free", times(ratio)),
-            "tell it what is free and write again: likenew trim",
+            if is_kept { "" } else { "tell it what is free and write again: likenew trim" },
         );
         scales.fact(
+            "trim_blocked",
             case.facts.map(|facts| facts.trim_blocked_by().is_some()),
-            (2.5, -0.3),
             |is_blocked| match case.facts.and_then(|facts| facts.trim_blocked_by()) {
                 Some(layer) if is_blocked => {
                     format!("{} ({}) lets no TRIM pass", layer.name, layer.kind.words())
@@ -49,8 +57,8 @@ impl Cause for NoTrim {
         );
         let trimming = case.facts.and_then(|facts| facts.file_system.as_ref()).map(|system| &system.trimming);
         scales.fact(
+            "trim_sent",
             trimming.and_then(|trimming| trimming.is_sent()),
-            (-3.0, 5.0),
             |is_sent| {
                 if is_sent {
                     "TRIM is sent for this file system".into()
@@ -60,17 +68,17 @@ impl Cause for NoTrim {
             },
             "find out whether fstrim covers this file system: likenew facts",
         );
-        arm(&mut scales, case, (-8.0, 0.5));
+        arm(&mut scales, case);
         let shown = case.virtual_by().map(|_| true);
-        scales.fact(shown, (-3.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
+        scales.fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
         // Writes wait for data to be moved, reads hardly do.
         let writes = [Figure::WriteInOrder, Figure::WriteOnAndOn, Figure::WriteAnywhere];
         let slowest = writes.into_iter().filter_map(|figure| case.is_below(figure));
         let slowest = slowest.min_by(|one, other| one.value.total_cmp(&other.value));
         scales.sign(
+            "writes_below_reads",
             slowest.zip(case.is_below(Figure::ReadInOrder)).map(|(writes, reads)| writes.over(reads)),
             0.7,
-            (-0.5, 2.0),
             |ratio| format!("of what they should be, writes reach {} what reads do", times(ratio)),
             "give what it should do, or check it again later",
         );
@@ -78,37 +86,39 @@ impl Cause for NoTrim {
     }
 
     fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
-        let blocked = case.facts.and_then(|facts| facts.trim_blocked_by());
-        let mut cures = Vec::new();
-        if let Some(layer) = blocked {
-            let through = trim_through(case, layer);
-            let is_at_stake = through.as_ref().is_some_and(|(_, is_at_stake)| *is_at_stake);
-            let (command, undo) = through.map_or((None, None), |(of, _)| (Some(of.does), of.undoes));
-            cures.push(Cure {
-                what: format!("let TRIM pass {} ({})", layer.name, layer.kind.words()),
-                command,
-                undo,
-                risk: if is_at_stake { Risk::Data } else { Risk::Low },
-                cost: "a setting; through encryption it shows which blocks are free",
-                check: "likenew trim",
-            });
-        }
-        cures.push(Cure {
-            what: "tell the drive once what is free, then leave it alone for ten minutes".into(),
-            command: Some(format!("fstrim -v {}", mount_point(case))),
-            undo: None,
-            risk: Risk::None,
-            cost: "seconds; what was deleted can not be recovered any more",
-            check: "likenew check again, after the rest",
-        });
-        cures.push(Cure {
-            what: "have it done every week".into(),
-            command: Some("systemctl enable --now fstrim.timer".into()),
-            undo: Some("systemctl disable --now fstrim.timer".into()),
-            risk: Risk::None,
-            cost: "seconds a week",
-            check: "likenew facts: does the timer cover this file system?",
-        });
-        cures
+        let through =
+            case.facts.and_then(|facts| facts.trim_blocked_by()).and_then(|layer| open(case, layer));
+        through.into_iter().chain(steps(case, CARD.name)).chain(weekly(case)).collect()
     }
+}
+
+/// Lets TRIM pass the layer that blocks it, where a setting does that and the drive takes it.
+fn open(case: &Case<'_>, layer: &Layer) -> Option<Cure> {
+    let is_of_no_use = case.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false));
+    let (command, is_at_stake) = trim_through(case, layer).filter(|_| !is_of_no_use)?;
+    Some(Cure {
+        what: format!("let TRIM pass {} ({})", layer.name, layer.kind.words()),
+        command: Some(command.does),
+        undo: command.undoes,
+        risk: if is_at_stake { Risk::Data } else { Risk::Low },
+        cost: "a setting; through encryption it shows which blocks are free",
+        check: "likenew trim",
+        deed: None,
+    })
+}
+
+/// Has it done from now on, where TRIM passes and nothing does it yet.
+fn weekly(case: &Case<'_>) -> Option<Cure> {
+    let site = case.site.filter(|site| site.kind == drive::Kind::Folder)?;
+    let trimming = &case.facts?.file_system.as_ref()?.trimming;
+    let is_done = trimming.is_sent() == Some(true) || trimming.timer_enabled.get() == Some(true);
+    (!is_done && site.possibility(Deed::Fstrim) == Possibility::Yes).then(|| Cure {
+        what: "have it done every week".into(),
+        command: Some("systemctl enable --now fstrim.timer".into()),
+        undo: Some("systemctl disable --now fstrim.timer".into()),
+        risk: Risk::None,
+        cost: "seconds a week",
+        check: "likenew facts: does the timer cover this file system?",
+        deed: None,
+    })
 }

@@ -26,11 +26,11 @@ impl Cause for PowerSaving {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-0.5);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "pauses_cost",
             case.signs.paused_over_busy,
             1.5,
-            (4.0, -5.0),
             |ratio| format!("after a pause a read takes {} as long", times(ratio)),
             "read after pauses and without",
         );
@@ -40,15 +40,15 @@ impl Cause for PowerSaving {
         let policies =
             power.and_then(|power| power.aspm_policy.value().or(power.link_policy.value()).map(policy));
         scales.fact(
+            "sleeps",
             wakes.or(policies),
-            (1.5, -2.0),
             |is| if is { "it is set to save power".into() } else { "it is set not to save power".into() },
             "look at its policies: likenew facts",
         );
         let shown = case.virtual_by().map(|_| true);
         scales.fact(
+            "virtual",
             shown,
-            (-4.0, 0.0),
             |_| "a hypervisor or a cloud shows it, whose machine may have slept".into(),
             "",
         );
@@ -63,6 +63,7 @@ impl Cause for PowerSaving {
             risk: Risk::None,
             cost: "nothing",
             check: "likenew check again",
+            deed: None,
         };
         let awake = awake(case).into_iter();
         let cures = awake.map(|(what, command)| setting(what, command, Risk::Low, "battery and heat"));

@@ -28,19 +28,18 @@ impl Cause for ReadCache {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-0.5);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "counted_reads",
             case.signs.counted_over_read,
             0.8,
-            // What lies below the kernel is not in its counters.
-            (-0.5, 5.0),
             |share| format!("the drive counted {} what was read", times(share)),
             "compare the drive's counters with what was read",
         );
         scales.sign(
+            "faster_than_link",
             case.fastest_over_link(),
             1.05,
-            (6.0, -1.0),
             |of| format!("some reads in order reach {} what the link carries", times(of)),
             "",
         );
@@ -56,6 +55,7 @@ impl Cause for ReadCache {
                 risk: Risk::None,
                 cost: "nothing",
                 check: "likenew cache",
+                deed: None,
             },
         ]
     }

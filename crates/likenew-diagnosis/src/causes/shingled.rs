@@ -30,21 +30,21 @@ impl Cause for Shingled {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-2.0);
-        arm(&mut scales, case, (2.0, -8.0));
+        let mut scales = Scales::of(CARD.name);
+        arm(&mut scales, case);
         let shown = case.virtual_by().map(|_| true);
-        scales.fact(shown, (-6.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
+        scales.fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
         let database = case.drive().map(|drive| &drive.database);
         // That a database does not say it says nothing.
         scales.fact(
+            "database",
             database.and_then(|database| database.shingled.get()).filter(|is| *is),
-            (6.0, 0.0),
             |_| "smartmontools' database calls this family shingled".into(),
             "install smartmontools, whose database knows such families",
         );
         scales.fact(
+            "knows_trim",
             case.drive().and_then(|drive| drive.identity.knows_trim.get()),
-            (3.0, -0.5),
             |knows| {
                 if knows {
                     "it knows TRIM, which only shingled disks do".into()
@@ -55,18 +55,18 @@ impl Cause for Shingled {
             "",
         );
         scales.sign(
+            "write_drop",
             case.signs.write_drop.map(|drop| drop.ratio),
             3.0,
-            (3.0, -1.5),
             |ratio| format!("writes fell by {} after some bytes", times(ratio)),
             "write at random places for longer",
         );
         // What it writes anywhere it puts down in one place at first, and the arm does not move.
         let each = case.signs.figure(Figure::WriteAnywhere).zip(case.signs.access_ns);
         scales.sign(
+            "cached_writes",
             each.map(|(writes, access)| Sign::within(1e9, 0.0).over(writes).over(access)),
             AT_ONCE,
-            (-1.0, 4.0),
             |ratio| format!("a small write anywhere takes {} as long as a small read", times(ratio)),
             "write small blocks at random places",
         );
@@ -82,6 +82,7 @@ impl Cause for Shingled {
                 risk: Risk::None,
                 cost: "hours after long writing",
                 check: "likenew check again after a rest",
+                deed: None,
             },
             Cure {
                 what: "use another disk for arrays and for anything that writes at random".into(),
@@ -90,6 +91,7 @@ impl Cause for Shingled {
                 risk: Risk::None,
                 cost: "a disk",
                 check: "likenew check on it",
+                deed: None,
             },
         ]
     }

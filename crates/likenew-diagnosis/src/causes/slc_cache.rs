@@ -21,26 +21,26 @@ impl Cause for SlcCache {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(0.0);
+        let mut scales = Scales::of(CARD.name);
         let drop = case.signs.write_drop;
         scales.sign(
+            "write_drop",
             drop.map(|drop| drop.ratio),
             1.3,
-            (3.0, -4.0),
             |ratio| format!("writes in order fell for good, by {}", times(ratio)),
             "write more in one go",
         );
         scales.sign(
+            "drop_again",
             drop.and_then(|drop| Some(drop.again_at_bytes?.over(drop.at_bytes))),
             0.4,
-            (3.0, -3.0),
             |again| format!("after a rest the drop came again, after {} as many bytes", times(again)),
             "let it rest and write as much again",
         );
         scales.sign(
+            "drop_at_half_rate",
             drop.and_then(|drop| drop.at_half_rate),
             0.75,
-            (3.0, -5.0),
             |share| {
                 format!(
                     "at half the rate it came after {} as many bytes: bytes bring it about, not time",
@@ -50,17 +50,17 @@ impl Cause for SlcCache {
             "write at half the rate",
         );
         scales.sign(
+            "slower_when_warm",
             case.signs.cool_over_warm,
             1.3,
-            (-2.0, 0.0),
             |ratio| format!("reads became slower as well, by {}", times(ratio)),
             "",
         );
         let beyond = case.beyond_usual(Shape::WriteDrop).filter(|_| !case.usual.is_empty());
         scales.sign(
+            "drop_beyond_usual",
             beyond,
             1.3,
-            (-6.0, 1.0),
             |ratio| {
                 format!(
                     "where it is as it should be it does not fall like that, but by {} less",
@@ -75,14 +75,14 @@ impl Cause for SlcCache {
             bottom.write_cache.value().map(|cache| cache == "write through")
         });
         scales.fact(
+            "protected_memory",
             is_protected.filter(|is| *is && !case.is_disk()),
-            (-8.0, 0.0),
             |_| "its memory outlasts a loss of power, so that it may be memory that filled up".into(),
             "",
         );
-        arm(&mut scales, case, (-8.0, 1.0));
+        arm(&mut scales, case);
         let shown = case.virtual_by().map(|_| true);
-        scales.fact(shown, (-3.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
+        scales.fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
         scales
     }
 
@@ -95,6 +95,7 @@ impl Cause for SlcCache {
                 risk: Risk::None,
                 cost: "nothing",
                 check: "write again after some minutes of rest",
+                deed: None,
             },
             Cure {
                 what: "keep a part of the drive free, where its cache grows with free space".into(),
@@ -103,6 +104,7 @@ impl Cause for SlcCache {
                 risk: Risk::None,
                 cost: "space",
                 check: "write as much again with more free space",
+                deed: None,
             },
         ]
     }

@@ -34,11 +34,11 @@ impl Cause for SlowUsb {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.0);
+        let mut scales = Scales::of(CARD.name);
         let drive = case.drive();
         scales.fact(
+            "usb",
             case.is_usb(),
-            (1.0, -8.0),
             |is| format!("it {} by USB", if is { "is attached" } else { "is not attached" }),
             "look at the link: likenew facts",
         );
@@ -50,18 +50,18 @@ impl Cause for SlowUsb {
         // A stick of USB 2 that is as fast as it should be is what it is; a faster drive in an enclosure of USB 2 is not.
         let is_slow = case.is_below(Figure::ReadInOrder).is_some_and(|share| share.value < SLOW);
         scales.fact(
+            "slow_ceiling",
             link.and_then(|link| link.ceiling_bytes_per_s.get())
                 .map(|ceiling| ceiling < USB3)
                 .filter(|_| possible != Some(false) || is_slow),
-            (5.0, -1.0),
             |is| {
                 if is { "it runs as USB 2".into() } else { "it runs as USB 3 or faster".into() }
             },
             "look at the link: likenew facts",
         );
         scales.fact(
+            "slow_possible",
             possible,
-            (1.0, -4.0),
             |is| {
                 if is {
                     "the port, the cable or a hub makes it slower than both ends are".into()
@@ -72,8 +72,8 @@ impl Cause for SlowUsb {
             "",
         );
         scales.fact(
+            "storage_driver",
             link.and_then(|link| link.driver.value()).map(|driver| driver == "usb-storage"),
-            (2.5, -1.5),
             |is| {
                 if is {
                     "it takes one command at a time (usb-storage in place of uas)".into()
@@ -84,9 +84,9 @@ impl Cause for SlowUsb {
             "",
         );
         scales.sign(
+            "depth_helps",
             case.signs.deep_over_single,
             1.3,
-            (-2.0, 1.0),
             |ratio| format!("32 small reads at a time are {} as many as one at a time", times(ratio)),
             "",
         );
@@ -102,6 +102,7 @@ impl Cause for SlowUsb {
                 risk: Risk::None,
                 cost: "a cable",
                 check: "likenew facts shows the speed, and likenew check again",
+                deed: None,
             },
             Cure {
                 what: "take another enclosure, or newer firmware for this one, where the kernel keeps it from taking many commands at a time".into(),
@@ -110,6 +111,7 @@ impl Cause for SlowUsb {
                 risk: Risk::Low,
                 cost: "an enclosure",
                 check: "likenew facts shows the driver uas",
+                deed: None,
             },
         ]
     }

@@ -31,23 +31,23 @@ impl Cause for TokenBucket {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.5);
+        let mut scales = Scales::of(CARD.name);
         scales.sign(
+            "burst",
             case.signs.burst_over_flat,
             1.3,
-            (4.0, -3.0),
             |ratio| format!("a run of small I/Os began {} as fast as it ended, and ended flat", times(ratio)),
             "run it for longer than its burst lasts",
         );
         scales.fact(
+            "virtual",
             case.drive().map(|_| case.virtual_by().is_some()),
-            (0.5, -5.0),
             |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
             "look at what shows it: likenew facts",
         );
         scales.fact(
+            "cloud",
             case.drive().map(|drive| drive.cloud.is_some()),
-            (2.5, -1.0),
             |is| {
                 if is {
                     "it is a cloud's volume, which are sold by rates".into()
@@ -58,9 +58,9 @@ impl Cause for TokenBucket {
             "",
         );
         scales.sign(
+            "deep_below",
             case.is_below(Figure::ReadAnywhereDeep),
             0.7,
-            (-4.0, 3.0),
             |share| format!("small reads 32 at a time are at {} of what they should be", percent(share)),
             "give what its small reads should be: likenew check --advertised random_read_deep=3000",
         );
@@ -75,8 +75,8 @@ impl Cause for TokenBucket {
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
         scales.fact(
+            "held_count",
             held.map(|us| us > 0),
-            (4.0, -2.0),
             |is| {
                 if is {
                     "the volume counts time in which it was held back".into()
@@ -98,6 +98,7 @@ impl Cause for TokenBucket {
                 risk: Risk::None,
                 cost: "money",
                 check: "likenew check again",
+                deed: None,
             },
             Cure {
                 what: "spread the work, so that credits come back".into(),
@@ -106,6 +107,7 @@ impl Cause for TokenBucket {
                 risk: Risk::None,
                 cost: "time",
                 check: "likenew watch",
+                deed: None,
             },
         ]
     }

@@ -31,19 +31,19 @@ impl Cause for WeakZone {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.0);
-        arm(&mut scales, case, (2.0, -4.0));
+        let mut scales = Scales::of(CARD.name);
+        arm(&mut scales, case);
         scales.sign(
+            "slow_places",
             case.beyond_usual(Shape::MedianOverSlowest),
             1.5,
-            (3.0, -4.0),
             |ratio| format!("the slowest places take {} as long as the others", times(ratio)),
             "read more places: likenew surface",
         );
         scales.sign(
+            "second_read_faster",
             case.signs.again_over_first,
             1.4,
-            (-4.0, 1.5),
             |ratio| format!("read again, slow places are {} as fast", times(ratio)),
             "read slow places again",
         );
@@ -51,20 +51,20 @@ impl Cause for WeakZone {
         let some =
             |is: bool, what: &str| format!("the drive {} {what}", if is { "counts" } else { "counts no" });
         scales.fact(
+            "pending_sectors",
             drive.and_then(|drive| drive.health.pending_sectors.get()).map(|sectors| sectors > 0),
-            (4.0, -2.0),
             |is| some(is, "sectors that wait to be read (SMART 197)"),
             "read its SMART as root: likenew facts",
         );
         scales.fact(
+            "reallocated_sectors",
             drive.and_then(|drive| drive.counts.reallocated_sectors.get()).map(|sectors| sectors > 0),
-            (1.5, -0.5),
             |is| some(is, "sectors that were replaced (SMART 5)"),
             "",
         );
         scales.fact(
+            "errors",
             Some(case.signs.errors > 0),
-            (2.0, -0.5),
             |is| {
                 if is {
                     format!("{} I/Os were refused", case.signs.errors)
@@ -86,6 +86,7 @@ impl Cause for WeakZone {
                 risk: Risk::None,
                 cost: "the time of a copy",
                 check: "the copy can be read",
+                deed: None,
             },
             Cure {
                 what: "replace the drive; overwriting the weak places can make the drive replace their sectors, and destroys what is there".into(),
@@ -94,6 +95,7 @@ impl Cause for WeakZone {
                 risk: Risk::Data,
                 cost: "a drive",
                 check: "likenew surface on the new one",
+                deed: None,
             },
         ]
     }

@@ -34,12 +34,12 @@ impl Cause for Worn {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-2.0);
+        let mut scales = Scales::of(CARD.name);
         let health = case.drive().map(|drive| &drive.health);
         let used = health.and_then(|health| health.used_percent.get());
         scales.fact(
+            "endurance_used",
             used.map(|used| used >= WORN_PERCENT),
-            (6.0, -4.0),
             |_| {
                 used.map_or_else(String::new, |used| {
                     format!("it says that {used:.0} % of its endurance is used")
@@ -51,14 +51,14 @@ impl Cause for Worn {
             Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))
         });
         scales.fact(
+            "spare_low",
             spare.map(|(left, least)| left <= least),
-            (5.0, -0.5),
             |_| spare.map_or_else(String::new, |(left, _)| format!("{left:.0} % of its spare is left")),
             "",
         );
         scales.fact(
+            "failing",
             health.and_then(|health| health.failing.get()),
-            (3.0, -0.2),
             |is| {
                 if is {
                     "it says itself that it is failing".into()
@@ -68,7 +68,7 @@ impl Cause for Worn {
             },
             "",
         );
-        arm(&mut scales, case, (-6.0, 0.0));
+        arm(&mut scales, case);
         scales
     }
 
@@ -80,6 +80,7 @@ impl Cause for Worn {
             risk: Risk::None,
             cost: "a drive",
             check: "likenew check on the new one",
+            deed: None,
         }]
     }
 }

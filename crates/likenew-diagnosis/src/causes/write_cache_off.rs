@@ -26,12 +26,12 @@ impl Cause for WriteCacheOff {
     }
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::new(-1.5);
+        let mut scales = Scales::of(CARD.name);
         let cache =
             case.facts.and_then(|facts| facts.stack.iter().rev().find_map(|layer| layer.write_cache.value()));
         scales.fact(
+            "write_through",
             cache.map(|cache| cache == "write through"),
-            (3.0, -7.0),
             |is| {
                 if is {
                     "the kernel says that it has no write cache, or that it is off".into()
@@ -45,21 +45,21 @@ impl Cause for WriteCacheOff {
         let each = case.signs.figure(Figure::WriteAnywhere).zip(case.signs.access_ns);
         let each = each.filter(|_| case.is_disk());
         scales.sign(
+            "cached_writes",
             each.map(|(writes, access)| Sign::within(1e9, 0.0).over(writes).over(access)),
             0.3,
-            (3.0, -3.0),
             |ratio| format!("a small write takes {} as long as a small read", times(ratio)),
             "write small blocks at random places",
         );
         scales.sign(
+            "writes_below",
             case.is_below(Figure::WriteAnywhere),
             0.7,
-            (-4.0, 2.0),
             |share| format!("small writes are at {} of what they should be", percent(share)),
             "give what its small writes should be",
         );
         let shown = case.virtual_by().map(|_| true);
-        scales.fact(shown, (-5.0, 0.0), |_| "a hypervisor or a cloud shows it".into(), "");
+        scales.fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
         scales
     }
 

@@ -48,7 +48,9 @@ impl Latency {
         if whole.count > 0 && whole.spread == Spread::Unknown && times.spread != Spread::Unknown {
             notes.add(Note::CompletionOnly, job);
         }
-        Ok(Self { mean_ns, counts: times.counts() })
+        // The shortest and the longest are known of the whole latency even where its distribution is not.
+        let extremes = if whole.count > 0 { &whole } else { times };
+        Ok(Self { mean_ns, counts: times.counts(extremes.min, extremes.max) })
     }
 
     /// The distribution.
@@ -116,11 +118,12 @@ impl Times {
         Ok(Self { count, mean, min, max, spread })
     }
 
-    fn counts(&self) -> Vec<(u64, u64)> {
+    /// Its distribution between the shortest and the longest latency.
+    fn counts(&self, min: u64, max: u64) -> Vec<(u64, u64)> {
         match &self.spread {
             Spread::Unknown => Vec::new(),
-            Spread::Bins(bins) => with_maximum(bins.clone(), self.max),
-            Spread::Percentiles(percentiles) => interpolate(percentiles, self.count, self.min, self.max),
+            Spread::Bins(bins) => with_extremes(bins, min, max),
+            Spread::Percentiles(percentiles) => interpolate(percentiles, self.count, min, max),
         }
     }
 }
@@ -152,13 +155,25 @@ fn read_percentiles(node: &Node<'_>) -> Result<Vec<(f64, u64)>, ImportError> {
     Ok(percentiles)
 }
 
-/// A bin says where within 1 % its latencies lie; the longest is known exactly.
-fn with_maximum(mut bins: Vec<(u64, u64)>, max: u64) -> Vec<(u64, u64)> {
-    if let Some((_, count)) = bins.last_mut().filter(|(_, count)| *count > 0) {
+/// A bin says within 1 % where its latencies lie; the shortest and the longest are known exactly.
+fn with_extremes(bins: &[(u64, u64)], min: u64, max: u64) -> Vec<(u64, u64)> {
+    let max = max.max(min);
+    let mut counts: Vec<(u64, u64)> = bins
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(ns, count)| ((*ns).clamp(min, max), *count))
+        .collect();
+    if let Some((_, count)) = counts.last_mut() {
         *count -= 1;
-        bins.push((max, 1));
+        counts.push((max, 1));
     }
-    bins
+    // A single latency is the longest.
+    if let Some((_, count)) = counts.first_mut().filter(|(ns, count)| *ns < max && *count > 0) {
+        *count -= 1;
+        counts.insert(0, (min, 1));
+    }
+    counts.retain(|(_, count)| *count > 0);
+    counts
 }
 
 /// Steps between two listed percentiles.
@@ -169,7 +184,9 @@ const STEPS: u64 = 16;
 fn interpolate(percentiles: &[(f64, u64)], count: u64, min: u64, max: u64) -> Vec<(u64, u64)> {
     let rank = |share: f64| ((share * count as f64).ceil() as u64).clamp(1, count);
     let mut known = vec![(1, min)];
-    known.extend(percentiles.iter().map(|(share, ns)| (rank(*share), (*ns).clamp(min, max.max(min)))));
+    // The first and the last of all are known more exactly than by the bin that a percentile is given by.
+    let between = percentiles.iter().map(|(share, ns)| (rank(*share), (*ns).clamp(min, max.max(min))));
+    known.extend(between.filter(|(rank, _)| (2..count).contains(rank)));
     known.push((count, max));
     let mut counts = vec![(min, 1)];
     for pair in known.windows(2) {

@@ -25,6 +25,10 @@ pub(super) enum Note {
     MeanOnly,
     /// Reads and writes came as one number.
     Mixed,
+    /// It read back what it wrote.
+    Verified,
+    /// It read back what it wrote, and both came as one number.
+    MixedVerify,
     /// It took less than fio's clock tells apart.
     Instant,
     /// Latency counts from when an I/O left, not from when it was due.
@@ -83,7 +87,7 @@ impl Note {
         match self {
             Self::Failed(errno) => {
                 let error = std::io::Error::from_raw_os_error(*errno);
-                return format!("ended early: {error}; fio does not say which I/O failed");
+                return format!("failed: {error}; fio does not say which I/O it was");
             }
             Self::Unsaid(settings) => {
                 return format!("the workload shown leaves out what fio was told beyond it: {settings}");
@@ -99,6 +103,11 @@ impl Note {
             Self::MeanOnly => "fio was told to give no percentiles; of its latency the mean alone is known",
             Self::Mixed => {
                 "fio gave reads and writes as one number; they are divided by the job's rwmixread and share one distribution"
+            }
+            Self::Verified => "what the job read, to verify what was written, is shown as a workload of its own, over its own time",
+            Self::MixedVerify => {
+                "fio gave what was written and what was read back to verify it as one number, and the rate is of both; \
+                 leave out unified_rw_reporting"
             }
             Self::Instant => "took less than the millisecond that fio tells apart: no rate is known",
             Self::Paced => "an I/O that left late counts from when it left, and not from when it was due as with us",

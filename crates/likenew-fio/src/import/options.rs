@@ -121,6 +121,11 @@ impl Options {
         self.text(option).is_some_and(|value| value != "0")
     }
 
+    /// Whether what is written is read back and compared.
+    pub(super) fn verifies(&self) -> bool {
+        self.text("verify").is_some_and(|verify| !matches!(verify, "0" | "null"))
+    }
+
     pub(super) fn unexpected(&self, option: &str, expected: &str) -> ImportError {
         let found = self.text(option).map_or("nothing".to_owned(), |text| format!("the text {text:?}"));
         ImportError::Unexpected {

@@ -1,5 +1,7 @@
 //! Workloads and what they came to.
 
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
 use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
@@ -7,7 +9,7 @@ use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::windows::Windows;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Stream, Workload};
 
 use super::ImportError;
 use super::groups::Group;
@@ -29,19 +31,21 @@ pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Se
         } else if before.is_some_and(|before| before.1 != group.turn.1) {
             began = ended;
         }
-        let segment = segment(group, began, &mut totals, notes)?;
-        ended = ended.max(segment.ended);
-        segments.push(segment);
+        for segment in workloads(group, began, &mut totals, notes)? {
+            ended = ended.max(segment.ended);
+            segments.push(segment);
+        }
     }
     Ok(segments)
 }
 
-fn segment(
+/// What a group did: one workload, and what it read to verify as another one.
+fn workloads(
     group: &Group<'_>,
     began: Nanos,
     totals: &mut Totals,
     notes: &mut Notes,
-) -> Result<Segment, ImportError> {
+) -> Result<Vec<Segment>, ImportError> {
     let first = &group.streams[0].options;
     let lanes = first.count_or_one("numjobs")?;
     let mut workload = Workload {
@@ -52,47 +56,74 @@ fn segment(
     // What a rest reads from nowhere measures nothing.
     let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
     let notes = if is_rest { &mut unsaid } else { notes };
-    let mut parts = Parts { tallies: Vec::new(), elapsed: Nanos::ZERO, stop: Stop::Reached };
+    let (mut parts, mut verified) = (Parts::default(), Parts::default());
+    let mut read_back = Vec::new();
     for (index, jobs) in group.streams.iter().enumerate() {
-        let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
+        let mut stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
+        let verifies = jobs.options.verifies() && stream.op.writes();
         for copy in &jobs.copies {
             // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
             let index =
                 u16::try_from(index).map_err(|_| copy.unexpected("at most 65535 streams in a workload"))?;
-            let counted = Counted::read(copy, index, stream.op, &group.name, notes)?;
-            for tally in &counted.tallies {
+            let counted = Counted::read(copy, index, (stream.op, verifies), &group.name, notes)?;
+            let read = counted.verified.iter().map(|verified| &verified.tally);
+            for tally in counted.tallies.iter().chain(read) {
                 totals.add(tally).ok_or_else(|| copy.unexpected("jobs that come to less than 2⁶⁰ in all"))?;
             }
+            verified.add_verified(&counted);
             parts.add(counted);
+        }
+        read_back.push(Stream { op: Mix::Only(Op::Read), ..stream.clone() });
+        if !verified.tallies.is_empty() {
+            // The reads of a mix are among those.
+            stream.op = Mix::Only(Op::Write);
         }
         workload.streams.push(stream);
     }
+    let verify = (!verified.tallies.is_empty()).then(|| {
+        let name = format!("{}, verify", group.name);
+        Workload { name, streams: read_back, ..workload.clone() }
+    });
     if is_rest {
         workload = Workload { until: Until::elapsed(parts.elapsed), streams: Vec::new(), ..workload };
         parts.tallies.clear();
     }
-    Ok(parts.segment(workload, began))
+    let first = parts.segment(workload, began);
+    let after = first.ended;
+    let second = verify.map(|workload| verified.segment(workload, after));
+    Ok([first].into_iter().chain(second).collect())
 }
 
 /// What the jobs of a workload came to together.
+#[derive(Default)]
 struct Parts {
     tallies: Vec<Tally>,
     elapsed: Nanos,
-    stop: Stop,
+    /// The system's error number that a job met first, or 0.
+    error: i32,
 }
 
 impl Parts {
     fn add(&mut self, counted: Counted) {
         self.elapsed = self.elapsed.max(counted.elapsed);
-        if counted.error != 0 {
-            self.stop = Stop::Interrupted;
+        if self.error == 0 {
+            self.error = counted.error;
         }
-        for tally in counted.tallies {
-            let same = |known: &&mut Tally| (known.stream, known.op) == (tally.stream, tally.op);
-            match self.tallies.iter_mut().find(same) {
-                Some(known) => known.merge(&tally),
-                None => self.tallies.push(tally),
-            }
+        counted.tallies.into_iter().for_each(|tally| self.count(tally));
+    }
+
+    /// What the job read to verify.
+    fn add_verified(&mut self, counted: &Counted) {
+        let Some(verified) = &counted.verified else { return };
+        self.elapsed = self.elapsed.max(verified.elapsed);
+        self.count(verified.tally.clone());
+    }
+
+    fn count(&mut self, tally: Tally) {
+        let same = |known: &&mut Tally| (known.stream, known.op) == (tally.stream, tally.op);
+        match self.tallies.iter_mut().find(same) {
+            Some(known) => known.merge(&tally),
+            None => self.tallies.push(tally),
         }
     }
 
@@ -104,7 +135,7 @@ impl Parts {
             began,
             ended: began + self.elapsed,
             busy: Nanos::ZERO,
-            stop: self.stop,
+            stop: if self.error == 0 { Stop::Reached } else { Stop::JobFailed { errno: self.error } },
             tallies: self.tallies,
             seconds: Windows::new(1_000_000_000),
             gigabytes: Windows::new(1 << 30),

@@ -16,8 +16,17 @@ pub(super) struct Counted {
     pub(super) tallies: Vec<Tally>,
     /// How long it took; fio tells milliseconds apart.
     pub(super) elapsed: Nanos,
-    /// The system's error number it ended with, or 0.
+    /// What a job that verifies has read, beside what it wrote, over a time of its own.
+    pub(super) verified: Option<Verified>,
+    /// The system's error number that it met first, or 0.
     pub(super) error: i32,
+}
+
+/// What a job that verifies has read.
+pub(super) struct Verified {
+    pub(super) tally: Tally,
+    /// fio counts the time of reads and of writes apart, and only in part at once.
+    pub(super) elapsed: Nanos,
 }
 
 const SIDE: &str = "an object that says what the job did";
@@ -26,17 +35,28 @@ impl Counted {
     pub(super) fn read(
         job: &Node<'_>,
         stream: u16,
-        mix: Mix,
+        (mix, verifies): (Mix, bool),
         name: &str,
         notes: &mut Notes,
     ) -> Result<Self, ImportError> {
-        let mut counted = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, error: 0 };
+        let mut counted = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, verified: None, error: 0 };
         match job.get("mixed") {
-            Some(mixed) if job.get("read").is_none() => counted.mixed(&mixed, stream, mix, name, notes)?,
+            Some(mixed) if job.get("read").is_none() => {
+                if verifies {
+                    notes.add(Note::MixedVerify, name);
+                }
+                counted.mixed(&mixed, stream, mix, name, notes)?;
+            }
             _ => {
                 for op in [Op::Read, Op::Write, Op::Trim] {
                     let side = Side::read(&job.need(op.name(), SIDE)?, name, notes)?;
-                    counted.add(&side, stream, op);
+                    if op == Op::Read && verifies && side.ios > 0 {
+                        notes.add(Note::Verified, name);
+                        counted.verified =
+                            Some(Verified { tally: side.tally(stream, op), elapsed: side.elapsed });
+                    } else {
+                        counted.add(&side, stream, op);
+                    }
                 }
             }
         }
@@ -83,14 +103,7 @@ impl Counted {
     fn add(&mut self, side: &Side, stream: u16, op: Op) {
         self.elapsed = self.elapsed.max(side.elapsed);
         if side.ios > 0 {
-            self.tallies.push(Tally {
-                ios: side.ios,
-                bytes: side.bytes,
-                short: side.short,
-                latency_ns_sum: (side.latency.mean_ns * side.ios as f64).round() as u64,
-                latency: side.latency.distribution(),
-                ..Tally::new(stream, op)
-            });
+            self.tallies.push(side.tally(stream, op));
         }
     }
 
@@ -103,17 +116,23 @@ impl Counted {
         name: &str,
         notes: &mut Notes,
     ) -> Result<(), ImportError> {
-        self.error = job.get("error").map_or(Ok(0), |error| error.errno())?;
+        let ended_with = job.get("error").map_or(Ok(0), |error| error.errno())?;
         let total = job.get("total_err").map_or(Ok(0), |total| total.count())?;
-        let errors = total.max(u64::from(self.error != 0));
+        let errors = total.max(u64::from(ended_with != 0));
         if errors == 0 {
             return Ok(());
         }
-        let first = match self.error {
+        // With continue_on_error a job goes on after its errors, and ends with none.
+        self.error = match ended_with {
             0 => job.get("first_error").map_or(Ok(0), |error| error.errno())?,
             error => error,
         };
-        notes.add(Note::Failed(first), name);
+        notes.add(Note::Failed(self.error), name);
+        if let Some(verified) = self.verified.as_mut().filter(|_| self.tallies.is_empty()) {
+            verified.tally.errors = errors;
+            verified.tally.ios = verified.tally.ios.max(errors);
+            return Ok(());
+        }
         if self.tallies.is_empty() {
             let op = if let Mix::Only(op) = mix { op } else { Op::Read };
             self.tallies.push(Tally::new(stream, op));
@@ -135,6 +154,17 @@ struct Side {
 }
 
 impl Side {
+    fn tally(&self, stream: u16, op: Op) -> Tally {
+        Tally {
+            ios: self.ios,
+            bytes: self.bytes,
+            short: self.short,
+            latency_ns_sum: (self.latency.mean_ns * self.ios as f64).round() as u64,
+            latency: self.latency.distribution(),
+            ..Tally::new(stream, op)
+        }
+    }
+
     fn read(node: &Node<'_>, name: &str, notes: &mut Notes) -> Result<Self, ImportError> {
         let ios = node.need("total_ios", "a count of I/Os")?.count()?;
         let amount = node.need("io_bytes", "a number of bytes")?;

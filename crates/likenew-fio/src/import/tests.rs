@@ -16,7 +16,7 @@ macro_rules! sample {
     };
 }
 
-const SAMPLES: [&str; 17] = [
+const SAMPLES: [&str; 20] = [
     sample!("bins.json"),
     sample!("both.json"),
     sample!("clat_bins.json"),
@@ -33,6 +33,9 @@ const SAMPLES: [&str; 17] = [
     sample!("read.json"),
     sample!("status.json"),
     sample!("two.json"),
+    sample!("verify.json"),
+    sample!("verify_bad.json"),
+    sample!("verify_mix.json"),
     sample!("warned.json"),
 ];
 
@@ -149,7 +152,7 @@ fn mixed_reports_are_taken_apart_and_said_to_be() {
 #[test]
 fn errors_notes_and_repeated_documents_are_named() {
     let (imported, segment) = one(sample!("error.json"));
-    assert_eq!((segment.errors(), segment.stop), (1, Stop::Interrupted));
+    assert_eq!((segment.errors(), segment.stop), (1, Stop::JobFailed { errno: 25 }));
     caveat(&imported, "Inappropriate ioctl");
     caveat(&import(sample!("status.json")).unwrap(), "--status-interval");
     let (imported, _) = one(sample!("warned.json"));
@@ -157,6 +160,55 @@ fn errors_notes_and_repeated_documents_are_named() {
     assert!(imported.identity.facts.contains(&("ioengine".into(), "psync".into())));
     let (_, segment) = one(sample!("client.json"));
     assert_eq!((segment.workload.name.as_str(), segment.ios(Op::Read)), ("remote on 127.0.0.1", 1024));
+}
+
+#[test]
+fn what_is_read_to_verify_has_its_own_time() {
+    for (text, write, read) in
+        [(sample!("verify.json"), (16, 238), (16, 3)), (sample!("verify_mix.json"), (3, 38), (16, 39))]
+    {
+        let imported = import(text).unwrap();
+        let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
+        assert_eq!(format!("{}, verify", written.workload.name), verified.workload.name);
+        assert_eq!(verified.workload.streams[0].op, Mix::Only(Op::Read));
+        for (segment, op, other, (ios, ms)) in
+            [(written, Op::Write, Op::Read, write), (verified, Op::Read, Op::Write, read)]
+        {
+            assert_eq!((segment.ios(op), segment.ios(other), segment.stop), (ios, 0, Stop::Reached));
+            assert_eq!(segment.elapsed(), likenew_core::units::Nanos::from_millis(ms));
+        }
+        caveat(&imported, "over its own time");
+    }
+    let (imported, segment) = one(sample!("verify_bad.json"));
+    assert_eq!((segment.ios(Op::Read), segment.stop), (5, Stop::JobFailed { errno: 84 }));
+    caveat(&imported, "failed: Invalid or incomplete");
+}
+
+#[test]
+fn the_shortest_the_longest_and_the_mean_are_fios_own() {
+    for text in SAMPLES {
+        let start = text.find('{').unwrap();
+        let mut documents =
+            serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde_json::Value>();
+        let (value, imported) = (documents.next().unwrap().unwrap(), import(text).unwrap());
+        let jobs = value["jobs"].as_array().filter(|jobs| jobs.len() == 1 && documents.next().is_none());
+        for (job, op) in jobs.into_iter().flatten().flat_map(|job| [(job, Op::Read), (job, Op::Write)]) {
+            let lat = &job[op.name()]["lat_ns"];
+            let tallies = imported.segments.iter().flat_map(|segment| &segment.tallies);
+            let tallies: Vec<_> = tallies.filter(|tally| tally.op == op).collect();
+            let ([tally], true) = (&tallies[..], lat["N"].as_u64() > Some(0)) else { continue };
+            let near = |found: f64, what: &str| {
+                let listed = lat[what].as_f64().unwrap();
+                assert!((found / listed - 1.0).abs() < 1.1e-3, "{what}: {found} for {listed} in {text}");
+            };
+            near(tally.latency_ns_sum as f64 / tally.ios as f64, "mean");
+            if tally.latency.count() > 0 {
+                near(tally.latency.max().0 as f64, "max");
+                near(tally.latency.quantile(0.0).0 as f64, "min");
+                assert!(tally.latency.max().0 >= lat["max"].as_u64().unwrap());
+            }
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::apps::score::{Played, geometric_mean};
 /// The name of the score in tables.
 pub(super) const SCORE: &str = "application score";
 
-/// The segments of a run, by what they measured. A pass that was stopped before its own bound is left out.
+/// The segments of a run, by what they measured. A pass that was stopped before its own bound is left out, and so is one that failed.
 pub(super) struct Measured<'a> {
     segments: Vec<&'a Segment>,
     passes: u32,
@@ -22,8 +22,9 @@ pub(super) struct Measured<'a> {
 impl<'a> Measured<'a> {
     /// Of what has been run.
     pub(super) fn of(evidence: &'a Evidence, passes: u32) -> Self {
-        let segments = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).collect();
-        Self { segments, passes }
+        let is_whole =
+            |segment: &&Segment| segment.stop == Stop::Reached && segment.measurement_error().is_none();
+        Self { segments: evidence.segments.iter().filter(is_whole).collect(), passes }
     }
 
     /// The passes of a test in a phase, in order.
@@ -82,18 +83,18 @@ impl<'a> Measured<'a> {
     /// Mean, the 99 % quantile and the longest, of random writes.
     fn latencies(&self) -> [Comparison; 3] {
         let writes = Test::RandomWrites;
-        let row = |name, summary, figure: fn(&Segment) -> f64| {
+        let row = |name, summary, figure: fn(&Segment) -> Option<f64>| {
             self.of_passes(writes, name, "ns", Better::Lower, summary, figure)
         };
         [
             row("random write latency, mean", Summary::Mean, |segment| {
-                segment.total_of(Op::Write).latency_ns_mean()
+                Some(segment.total_of(Op::Write).latency_ns_mean())
             }),
             row("random write latency, 99 %", Summary::Mean, |segment| {
-                segment.latencies().quantile(0.99).0 as f64
+                Some(segment.latencies().quantile(0.99).0 as f64)
             }),
             row("random write latency, longest", Summary::Longest, |segment| {
-                segment.latencies().max().0 as f64
+                Some(segment.latencies().max().0 as f64)
             }),
         ]
     }
@@ -105,11 +106,11 @@ impl<'a> Measured<'a> {
         unit: &'static str,
         better: Better,
         summary: Summary,
-        figure: impl Fn(&Segment) -> f64,
+        figure: impl Fn(&Segment) -> Option<f64>,
     ) -> Comparison {
         let passes = Phase::ALL.map(|phase| {
             let segments = self.test(phase, of).into_iter().filter(|segment| segment.total().ios > 0);
-            segments.map(&figure).collect()
+            segments.filter_map(&figure).collect()
         });
         Comparison { test, unit, better, summary, passes }
     }

@@ -178,7 +178,7 @@ pub(super) fn ageing(segments: &[Segment], recipe: Recipe) -> Option<String> {
 fn amplification(segments: &[Segment], ageing: &[&Segment]) -> Option<f64> {
     let first = segments.iter().position(|segment| segment.workload.name.starts_with(AGEING))?;
     let before: Accounting = segments[first.checked_sub(1)?].accounting?;
-    let after = ageing.last()?.accounting.filter(|books| books.wear.is_some())?;
+    let after = ageing.last()?.accounting.filter(Accounting::has_flash)?;
     let host = after.host_bytes_written.checked_sub(before.host_bytes_written).filter(|bytes| *bytes > 0)?;
     let flash = after.flash_bytes_programmed.saturating_sub(before.flash_bytes_programmed);
     Some(flash as f64 / host as f64)

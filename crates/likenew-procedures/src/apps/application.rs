@@ -119,7 +119,7 @@ impl Application {
 
     /// Bytes that it moves.
     pub fn bytes(&self) -> u64 {
-        self.sides().map(|side| side.bytes.value).sum()
+        self.sides().map(|side| side.bytes.value).fold(0, u64::saturating_add)
     }
 
     /// Bytes that it reads.
@@ -134,7 +134,7 @@ impl Application {
 
     /// I/Os that it does.
     pub fn ios(&self) -> u64 {
-        self.sides().map(Side::ios).sum()
+        self.sides().map(Side::ios).fold(0, u64::saturating_add)
     }
 
     /// Every figure with its value as it is spelled and its source.

@@ -7,7 +7,7 @@ use super::consistency::{Kind, PHASES, Phase};
 use super::course::{Part, Planned};
 use super::score::{Played, geometric_mean, score};
 
-/// The segments of a run by what they are for. A part that was stopped before its own bound is left out, and so is all of
+/// The segments of a run by what they are for. A part that failed or was stopped before its own bound is left out, and so is all of
 /// its application's test.
 pub(super) struct Measured<'a> {
     parts: Vec<(Part, &'a Segment)>,
@@ -19,8 +19,10 @@ pub(super) struct Measured<'a> {
 impl<'a> Measured<'a> {
     pub(super) fn new(planned: Vec<Planned>, segments: &'a [Segment], applications: usize) -> Self {
         let planned: Vec<Part> = planned.into_iter().map(|of| of.part).collect();
-        let parts =
-            planned.iter().copied().zip(segments).filter(|(_, segment)| segment.stop == Stop::Reached);
+        let is_whole = |(_, segment): &(Part, &Segment)| {
+            segment.stop == Stop::Reached && segment.measurement_error().is_none()
+        };
+        let parts = planned.iter().copied().zip(segments).filter(is_whole);
         let last = planned.iter().filter_map(|part| match part {
             Part::Test { test, .. } => Some(*test),
             _ => None,

@@ -15,7 +15,7 @@ pub(super) fn put(
     consistency: bool,
 ) {
     if consistency {
-        let writes = |phase: usize| Some(measured.writes(phase)?.bytes_per_s());
+        let writes = |phase: usize| measured.writes(phase)?.bytes_per_s();
         let figure =
             |of: fn(&Overall) -> f64| move |phase: usize| measured.phase(phase).map(|overall| of(&overall));
         let pictures = [

@@ -121,7 +121,7 @@ fn phases(measured: &Measured<'_>) -> Vec<Row> {
             bytes_per_s: overall.map(|of| of.bytes_per_s),
             access_time_ns: overall.map(|of| of.access_time_ns),
             written_bytes: writes.map(|segment| segment.total().bytes),
-            written_bytes_per_s: writes.map(likenew_core::segment::Segment::bytes_per_s),
+            written_bytes_per_s: writes.and_then(likenew_core::segment::Segment::bytes_per_s),
         }
     });
     phases.filter(|phase| phase.score.is_some() || phase.written_bytes.is_some()).map(row).collect()

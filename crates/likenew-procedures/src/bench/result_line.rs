@@ -17,7 +17,8 @@ use crate::rows::LatencyColumns;
 pub(super) struct ResultLine<'a> {
     pub(super) test: &'a Test,
     pub(super) op: Mix,
-    pub(super) segments: Vec<&'a Segment>,
+    /// Those that measured something.
+    pub(super) passes: Vec<Pass<'a>>,
     /// Bytes a second of each pass.
     pub(super) speeds: Vec<f64>,
     /// Of the mean of the passes.
@@ -25,6 +26,21 @@ pub(super) struct ResultLine<'a> {
     /// Whether it is as narrow as was wanted.
     is_precise: bool,
     total: Tally,
+}
+
+/// One pass that measured something.
+pub(super) struct Pass<'a> {
+    /// From 1, failed ones counted.
+    number: usize,
+    pub(super) segment: &'a Segment,
+    bytes_per_s: f64,
+    iops: f64,
+}
+
+impl<'a> Pass<'a> {
+    fn of(number: usize, segment: &'a Segment) -> Option<Self> {
+        Some(Self { number, segment, bytes_per_s: segment.bytes_per_s()?, iops: segment.iops()? })
+    }
 }
 
 #[derive(Serialize)]
@@ -52,12 +68,17 @@ pub(super) struct PassRow {
 }
 
 impl<'a> ResultLine<'a> {
-    pub(super) fn new(test: &'a Test, op: Mix, segments: Vec<&'a Segment>, goal: Option<Goal>) -> Self {
+    /// None where no pass measured anything.
+    pub(super) fn new(test: &'a Test, op: Mix, segments: &[&'a Segment], goal: Option<Goal>) -> Option<Self> {
+        let numbered = segments.iter().enumerate();
+        let passes: Vec<Pass<'a>> =
+            numbered.filter_map(|(index, segment)| Pass::of(index + 1, segment)).collect();
         let mut total = Tally::new(0, Op::Read);
-        segments.iter().for_each(|segment| total.merge(&segment.total()));
-        let speeds: Vec<f64> = segments.iter().map(|segment| segment.bytes_per_s()).collect();
+        passes.iter().for_each(|pass| total.merge(&pass.segment.total()));
+        let speeds: Vec<f64> = passes.iter().map(|pass| pass.bytes_per_s).collect();
         let (interval, is_precise) = precise::interval(&speeds, goal.as_ref());
-        Self { test, op, segments, speeds, interval, is_precise: is_precise.unwrap_or(false), total }
+        let is_precise = is_precise.unwrap_or(false);
+        (!passes.is_empty()).then_some(Self { test, op, passes, speeds, interval, is_precise, total })
     }
 
     /// Its name, how many passes it has, to what share its mean is known, and whether that is enough.
@@ -75,7 +96,7 @@ impl<'a> ResultLine<'a> {
     }
 
     pub(super) fn result(&self) -> ResultRow {
-        let iops: Vec<f64> = self.segments.iter().map(|segment| segment.iops()).collect();
+        let iops: Vec<f64> = self.passes.iter().map(|pass| pass.iops).collect();
         ResultRow {
             test: self.test.to_string(),
             op: self.op.to_string(),
@@ -87,13 +108,13 @@ impl<'a> ResultLine<'a> {
         }
     }
 
-    pub(super) fn passes(&self) -> impl Iterator<Item = PassRow> {
-        self.segments.iter().enumerate().map(|(index, segment)| PassRow {
+    pub(super) fn rows(&self) -> impl Iterator<Item = PassRow> {
+        self.passes.iter().map(|Pass { number, segment, bytes_per_s, iops }| PassRow {
             test: self.test.to_string(),
             op: self.op.to_string(),
-            pass: index + 1,
-            bytes_per_s: segment.bytes_per_s(),
-            iops: segment.iops(),
+            pass: *number,
+            bytes_per_s: *bytes_per_s,
+            iops: *iops,
             latency_ns_mean: segment.total().latency_ns_mean(),
             latency_ns_max: segment.latencies().max().0,
             covered_percent: self.covered(segment) * 100.0,

@@ -33,6 +33,7 @@ pub(super) struct MeasuredLevel<'a> {
 struct Pass<'a> {
     turn: Turn,
     segment: &'a Segment,
+    bytes_per_s: f64,
 }
 
 #[derive(Serialize)]
@@ -71,8 +72,9 @@ impl<'a> Pass<'a> {
     /// Of what came to its end. What was read before a break is in no memory after it.
     fn of(turn: Turn, segment: &'a Segment) -> Option<Self> {
         let lost = segment.after_break && turn.cell.level == Level::Second;
+        let bytes_per_s = segment.bytes_per_s()?;
         let moved = segment.bytes(turn.cell.op) > 0 && segment.stop == Stop::Reached;
-        (moved && !lost).then_some(Self { turn, segment })
+        (moved && !lost).then_some(Self { turn, segment, bytes_per_s })
     }
 
     fn moved(&self) -> u64 {
@@ -97,7 +99,7 @@ impl<'a> Pass<'a> {
             level: cell.level,
             op: cell.op,
             pattern: test.pattern,
-            bytes_per_s: self.segment.bytes_per_s(),
+            bytes_per_s: self.bytes_per_s,
             moved_bytes: self.moved(),
             counted_bytes: self.counted(),
             ram_percent: self.ram().map(percent),
@@ -129,7 +131,7 @@ impl MeasuredLevel<'_> {
     }
 
     fn speeds(&self) -> Vec<f64> {
-        self.passes.iter().map(|pass| pass.segment.bytes_per_s()).collect()
+        self.passes.iter().map(|pass| pass.bytes_per_s).collect()
     }
 
     fn rams(&self) -> Option<Vec<f64>> {

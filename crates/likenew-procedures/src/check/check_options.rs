@@ -2,6 +2,7 @@
 
 use likenew_core::drive::Kind;
 use likenew_core::procedure::Evidence;
+use likenew_core::region::Region;
 use likenew_core::units::{amount, size_text};
 use likenew_diagnosis::{Figure, Origin, Reference, Shape};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ pub struct CheckOptions {
     /// Whether it may take minutes and tens of gigabytes, to see what takes that much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub thorough: bool,
+    /// Where no file of its owner lies, of a simulated drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free: Option<Region>,
     /// When it was checked first, where its figures are held against that: date and time of day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_checked: Option<String>,

@@ -2,6 +2,7 @@
 
 use likenew_core::drive::Kind;
 use likenew_core::io::Op;
+use likenew_core::look::Seen;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::stamp::SECTOR;
@@ -67,13 +68,15 @@ impl<'a> Measured<'a> {
         Self { evidence }
     }
 
+    /// The workload of this name; what failed tells nothing but that.
     fn ran(&self, name: &str) -> Option<&'a Segment> {
-        self.evidence.segments.iter().find(|segment| segment.workload.name == name)
+        let ran = self.evidence.segments.iter().find(|segment| segment.workload.name == name);
+        ran.filter(|segment| segment.measurement_error().is_none())
     }
 
     /// Speeds of the places of one kind, with their numbers.
     pub(super) fn places(&self, kind: &str) -> Vec<(usize, f64)> {
-        let of = |index: usize| Some((index, speed(self.ran(&format!("{kind} {}", index + 1))?)?));
+        let of = |index: usize| Some((index, self.ran(&format!("{kind} {}", index + 1))?.bytes_per_s()?));
         (0..PLACES).filter_map(of).collect()
     }
 
@@ -116,7 +119,8 @@ impl<'a> Measured<'a> {
             aligned_over_shifted: self.shifted(),
             zeros_over_random: self.zeros(),
             rested_over_tired: over(self.rate(RESTED_WRITES), self.end_of(WRITES)),
-            trimmed_over_rested: over(self.rate(TRIMMED_WRITES), self.rate(RESTED_WRITES)),
+            trimmed_over_rested: over(self.rate(TRIMMED_WRITES), self.rate(RESTED_WRITES))
+                .filter(|_| self.was_told()),
             write_drop: drop.map(|(at, ratio)| self.whole_drop(at, ratio)),
             written_evenly_bytes: self
                 .ran(WRITES)
@@ -157,6 +161,20 @@ impl<'a> Measured<'a> {
             sign.map(|sign| (figure, Sign::new(sign.value / per, sign.low / per, sign.high / per)))
         })
         .collect()
+    }
+
+    /// Whether the drive was told what was given up between the writes that are compared: TRIM was sent, and no layer is known to
+    /// keep it.
+    fn was_told(&self) -> bool {
+        let sights = &self.evidence.sights;
+        let is_sent = sights.iter().any(
+            |sight| matches!(&sight.seen, Seen::Released(sent) if sent.refused.is_none() && sent.bytes > 0),
+        );
+        let is_kept = sights.iter().any(|sight| match &sight.seen {
+            Seen::Facts(facts) => facts.trim_blocked_by().is_some(),
+            _ => false,
+        });
+        is_sent && !is_kept
     }
 
     fn is_folder(&self) -> bool {
@@ -258,7 +276,7 @@ impl<'a> Measured<'a> {
 
     /// Time of a small read, in nanoseconds.
     pub(super) fn access(&self) -> Option<f64> {
-        Some(1e9 * self.small_bytes() / speed(self.ran(SMALL_READS)?)?)
+        Some(1e9 * self.small_bytes() / self.ran(SMALL_READS)?.bytes_per_s()?)
     }
 
     fn wrong_sectors(&self) -> u64 {
@@ -329,7 +347,8 @@ impl<'a> Measured<'a> {
     }
 
     fn end_of(&self, name: &str) -> Option<Sign> {
-        let rates = rates_by_time(self.ran(name)?);
+        let segment = self.ran(name)?;
+        let rates = above_zero(segment, &rates_by_time(segment));
         sign_of(&rates[rates.len() - rates.len().div_ceil(4)..])
     }
 
@@ -343,13 +362,7 @@ impl<'a> Measured<'a> {
     fn stalled(&self) -> Option<Sign> {
         let (mut stalled, mut all) = (0.0, 0.0);
         for segment in self.evidence.segments.iter().filter(|segment| !segment.workload.is_rest()) {
-            let typical = segment.latencies().quantile(0.5).0 as f64;
-            let long = segment.slowest.iter().map(|sample| sample.done.since(sample.sent));
-            let long = long.filter(|span| {
-                let times = span.0 as f64 / typical;
-                (*span >= STALL_LEAST && times >= STALL) || (*span >= LONG_STALL_LEAST && times >= LONG_STALL)
-            });
-            stalled += long.map(|span| span.0 as f64).sum::<f64>();
+            stalled += stalled_ns(segment);
             all += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
         }
         (all > 0.0 && stalled > 0.0).then(|| Sign::within((stalled / all).min(1.0), 0.3))
@@ -373,16 +386,31 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Bytes a second; none of what moved nothing.
-pub(super) fn speed(segment: &Segment) -> Option<f64> {
-    Some(segment.bytes_per_s()).filter(|speed| speed.is_finite() && *speed > 0.0)
+/// Time that I/Os of a segment took that are stalls, in nanoseconds. The slowest are kept one by one, from their departure on; of those that
+/// come after them, where all of these are stalls, the latencies were counted, to three digits.
+fn stalled_ns(segment: &Segment) -> f64 {
+    let latencies = segment.latencies();
+    let typical = latencies.quantile(0.5).0 as f64;
+    let from = |times: f64, least: Nanos| (times * typical).max(least.0 as f64);
+    let least = from(STALL, STALL_LEAST).min(from(LONG_STALL, LONG_STALL_LEAST));
+    let kept = segment.slowest.iter().map(|sample| sample.done.since(sample.sent).0 as f64);
+    let kept: f64 = kept.filter(|span| *span >= least).sum();
+    let is_full = segment.slowest.len() >= Segment::SLOWEST_MAX;
+    if !is_full || segment.slowest.iter().any(|sample| (sample.latency().0 as f64) < least) {
+        return kept;
+    }
+    let places = latencies.places();
+    let counted = places.iter().filter(|(value, _)| *value as f64 >= least);
+    let counted: f64 = counted.map(|(value, count)| *value as f64 * *count as f64).sum();
+    let listed: f64 = segment.slowest.iter().map(|sample| sample.latency().0 as f64).sum();
+    kept + (counted - listed).max(0.0)
 }
 
 /// The speed with what its windows say of it.
 fn rate_of(segment: &Segment) -> Option<Sign> {
-    let value = speed(segment)?;
+    let value = segment.bytes_per_s()?;
     let windows = rates_by_time(segment);
-    let spread = sign_of(&windows).filter(|_| windows.len() > 3);
+    let spread = sign_of(&above_zero(segment, &windows)).filter(|_| windows.len() > 3);
     Some(match spread {
         Some(spread) => {
             Sign::new(value, value * spread.low / spread.value, value * spread.high / spread.value)
@@ -453,9 +481,119 @@ pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
     rates
 }
 
+/// The same rates, with that of an I/O a window where a window moved nothing: it stood still, which is no reason to leave it out, and whatever was
+/// under way in it was less than that.
+fn above_zero(segment: &Segment, rates: &[f64]) -> Vec<f64> {
+    let least = f64::from(segment.workload.length_max()) / segment.seconds.width.max(1) as f64 * 1e9;
+    rates.iter().map(|rate| if *rate > 0.0 { *rate } else { least }).collect()
+}
+
 /// Bytes a second along time, whole windows only.
 fn rates_by_time(segment: &Segment) -> Vec<f64> {
     let width = segment.seconds.width;
     let whole = (segment.elapsed().0 / width.max(1)) as usize;
     segment.seconds.cells.iter().take(whole).map(|cell| cell.bytes as f64 / width as f64 * 1e9).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::drive::{Identity, Kind};
+    use likenew_core::io::{DataClass, Outcome};
+    use likenew_core::mix::Mix;
+    use likenew_core::place::Place;
+    use likenew_core::plan::Plan;
+    use likenew_core::recorder::{Recorder as _, Stop};
+    use likenew_core::region::Region;
+    use likenew_core::sample::Sample;
+    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::target::{Clock, Geometry};
+    use likenew_core::until::Until;
+    use likenew_core::workload::{Stream, Workload};
+
+    use super::*;
+
+    /// Reads one after the other that take so long each, in nanoseconds.
+    fn segment(name: &str, began: u64, latencies: impl Iterator<Item = u64>) -> Segment {
+        let place = Place::Uniform(Region::WHOLE);
+        let stream = Stream::closed(Mix::Only(Op::Read), 4096, place, 1, DataClass::Random);
+        let workload = Workload::new(name, Until::ops(1), vec![stream]);
+        let mut recorder = SegmentRecorder::default();
+        recorder.begin(&workload, Nanos(began));
+        let mut now = began;
+        for latency in latencies {
+            let (due, done) = (Nanos(now), Nanos(now + latency));
+            let sample = Sample {
+                stream: 0,
+                op: Op::Read,
+                outcome: Outcome::Done,
+                length: 4096,
+                offset: 0,
+                due,
+                sent: due,
+                done,
+            };
+            assert!(recorder.record(&[sample]).is_continue());
+            now = done.0;
+        }
+        recorder.end(Nanos(now));
+        SegmentRecorder::join(vec![recorder], &workload, Stop::Reached)
+    }
+
+    fn evidence(segments: Vec<Segment>) -> Evidence {
+        let geometry = Geometry {
+            capacity: 1 << 30,
+            block: 512,
+            boundary: None,
+            writable: true,
+            trims: true,
+            carries_data: false,
+            clock: Clock::Virtual,
+        };
+        let identity = Identity {
+            name: "made up".into(),
+            kind: Kind::Simulated,
+            model: None,
+            engine: "none".into(),
+            capacity_bytes: 1 << 30,
+            block_bytes: 512,
+            facts: Vec::new(),
+            caveats: Vec::new(),
+            accounting: None,
+        };
+        let options = toml::Table::new();
+        let plan = Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options };
+        let mut evidence = Evidence::new(plan, identity, geometry);
+        evidence.segments = segments;
+        evidence
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn every_stall_counts_however_many_there_are() {
+        for stalls in [1, 31, 32, 33, 100, 400] {
+            // A stall of 80 ms after each 520 reads of 1 ms: 100 of them in a minute.
+            let each = (0..520 * stalls).map(|io| if io % 520 == 519 { 80 * MS } else { MS });
+            let evidence = evidence(vec![segment(LOAD, 0, each)]);
+            let share = Measured::new(&evidence).stalled().unwrap().value;
+            let truth = 80.0 / (519.0 + 80.0);
+            assert!((share / truth - 1.0).abs() < 0.005, "{stalls}: {share} is not {truth}");
+        }
+        let calm = evidence(vec![segment(LOAD, 0, (0..60_000).map(|_| MS))]);
+        assert_eq!(Measured::new(&calm).stalled(), None);
+    }
+
+    #[test]
+    fn a_window_in_which_it_stood_still_counts() {
+        // Six seconds of reads, of which the last two are one that takes 2 s; then the same without it.
+        let stood = (0..4000).map(|_| MS).chain([2000 * MS]).chain((0..10).map(|_| MS));
+        let load = segment(LOAD, 0, stood);
+        let rested = segment(LOAD_RESTED, load.ended.0, (0..1000).map(|_| MS));
+        let even = segment(LOAD, 0, (0..6010).map(|_| MS));
+        let ratio = |load: Segment| {
+            Measured::new(&evidence(vec![load, rested.clone()])).signs().cool_over_warm.unwrap().value
+        };
+        assert!((ratio(even) - 1.0).abs() < 0.01);
+        assert!(ratio(load) > 10.0, "two seconds of nothing at the end are a fall");
+    }
 }

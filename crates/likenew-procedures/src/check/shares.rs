@@ -255,7 +255,8 @@ mod tests {
                 repeatability: 0.0,
             })
             .collect();
-        let case = Case { signs: &signs, facts: None, since: None, references: &references, usual: &[] };
+        let case =
+            Case { signs: &signs, facts: None, since: None, references: &references, usual: &[], site: None };
         let mut findings = Findings::default();
         put(&case, None, &mut findings);
         findings

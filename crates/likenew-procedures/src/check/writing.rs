@@ -18,7 +18,7 @@ use super::course::{
     RESTED_WRITES, SETTLED, SHIFTED_WRITES, SLOW_WRITES, SMALL, SMALL_TIME, SMALL_WRITES, SMALLS, TOLD,
     TRIMMED_WRITES, WRITES, ZEROS, in_order, places_of,
 };
-use super::measured::{Measured, speed};
+use super::measured::Measured;
 
 /// After writes, and after TRIM.
 const REST: Nanos = Nanos::from_secs(3);
@@ -155,7 +155,7 @@ impl Course<'_> {
     fn at_half_rate(&self, area: &Range<u64>) -> Option<Workload> {
         let first = self.ran(WRITES)?;
         Measured::new(self.evidence).drop_of(WRITES)?;
-        let rate = speed(first)? / 2.0;
+        let rate = first.bytes_per_s()? / 2.0;
         self.once(SLOW_WRITES, || {
             let mut workload = self.write(area, area.end - area.start, DataClass::Random);
             let per_second = (rate / f64::from(BLOCK)).max(0.5);

@@ -73,7 +73,7 @@ pub(super) enum Conclusion {
 }
 
 impl Conclusion {
-    pub(super) fn of(curve: &Curve<'_>) -> Self {
+    pub(super) fn of(curve: &Curve) -> Self {
         let (first, last) = (curve.steps[0].values(), curve.steps[curve.steps.len() - 1].values());
         let Some(zeros) = Ratio::of(&first, &last) else { return Self::Open(None) };
         let little = (curve.steps.len() > 2).then(|| Ratio::of(&curve.steps[1].values(), &last)).flatten();
@@ -96,7 +96,7 @@ impl Conclusion {
     }
 
     /// In words; nothing where it does not matter, which [`indifference`] says of all curves at once.
-    pub(super) fn verdict(&self, curve: &Curve<'_>, who: &Speaker) -> Option<Verdict> {
+    pub(super) fn verdict(&self, curve: &Curve, who: &Speaker) -> Option<Verdict> {
         let done = if curve.op == Op::Read { "read" } else { "written" };
         let how = how(curve);
         let times = |ratio: &Ratio| three_digits(ratio.value);
@@ -159,13 +159,13 @@ pub(super) fn speaks_of(identity: &Identity) -> Speaker {
     }
 }
 
-fn how(curve: &Curve<'_>) -> String {
+fn how(curve: &Curve) -> String {
     let test = curve.test;
     format!("{}, {}, {} in flight", test.pattern, amount(test.block), test.depth)
 }
 
 /// Both ends of a curve in words.
-fn ends(curve: &Curve<'_>) -> String {
+fn ends(curve: &Curve) -> String {
     let said = |step: usize| {
         let speeds = &curve.steps[step];
         let value = speeds.bytes_per_s().map_or("nothing".into(), rate);
@@ -180,7 +180,7 @@ fn ends(curve: &Curve<'_>) -> String {
 const HIGH_BYTES_PER_S: f64 = 1e9;
 
 /// Bytes that are written have to be made, random ones with more work than zeros.
-fn at_high_speed(verdict: Verdict, curve: &Curve<'_>) -> Verdict {
+fn at_high_speed(verdict: Verdict, curve: &Curve) -> Verdict {
     let fast = curve.steps[0].bytes_per_s().is_some_and(|speed| speed > HIGH_BYTES_PER_S);
     if curve.op == Op::Read || !fast {
         return verdict;
@@ -195,7 +195,7 @@ fn at_high_speed(verdict: Verdict, curve: &Curve<'_>) -> Verdict {
 const MORE: &str =
     "more passes, or longer ones, narrow that down: give --passes 10, or --span 8GiB --time 5s";
 
-fn open(curve: &Curve<'_>, ratio: Option<&Ratio>) -> Verdict {
+fn open(curve: &Curve, ratio: Option<&Ratio>) -> Verdict {
     let claim = format!("Compressibility matters to {}.", curve.name());
     let verdict = Verdict::new(claim, Standing::Undecided);
     match ratio {
@@ -221,8 +221,8 @@ fn open(curve: &Curve<'_>, ratio: Option<&Ratio>) -> Verdict {
 }
 
 /// All curves to which it does not matter, in one sentence.
-pub(super) fn indifference(conclusions: &[(&Curve<'_>, Conclusion)], files_known: bool) -> Option<Verdict> {
-    let indifferent: Vec<(&Curve<'_>, Ratio)> = conclusions
+pub(super) fn indifference(conclusions: &[(&Curve, Conclusion)], files_known: bool) -> Option<Verdict> {
+    let indifferent: Vec<(&Curve, Ratio)> = conclusions
         .iter()
         .filter_map(|(curve, found)| match found {
             Conclusion::Indifferent(ratio) => Some((*curve, *ratio)),

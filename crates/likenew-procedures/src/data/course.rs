@@ -8,7 +8,6 @@ use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
@@ -42,13 +41,13 @@ struct Slot {
 
 /// One pass of one step as it was measured.
 #[derive(Clone, Copy)]
-pub(super) struct Pass<'a> {
+pub(super) struct Pass {
     /// Counted from 1.
     pub(super) pass: u32,
     /// Its place in the order of the pass, counted from 1.
     pub(super) turn: u32,
     pub(super) step: u32,
-    pub(super) segment: &'a Segment,
+    pub(super) bytes_per_s: f64,
 }
 
 /// What each part of the span is a multiple of.
@@ -100,21 +99,21 @@ impl<'a> Course<'a> {
     }
 
     /// What was measured of one operation of one test and came to its end.
-    pub(super) fn passes_of<'e>(&self, evidence: &'e Evidence, test: usize, op: usize) -> Vec<Pass<'e>> {
+    pub(super) fn passes_of(&self, evidence: &Evidence, test: usize, op: usize) -> Vec<Pass> {
         let prepared = self.options.steps as usize;
         let mut passes = Vec::new();
         let mut order = (0, Vec::new());
         for (after, segment) in evidence.segments.iter().skip(prepared).enumerate() {
             let place = self.place(after / self.with_rest());
-            let moved = segment.total().bytes > 0 && segment.stop == Stop::Reached;
-            if self.is_rest(after) || (place.test, place.op) != (test, op) || !moved {
+            if self.is_rest(after) || (place.test, place.op) != (test, op) || segment.stop != Stop::Reached {
                 continue;
             }
+            let Some(bytes_per_s) = segment.bytes_per_s() else { continue };
             if order.0 != place.pass {
                 order = (place.pass, self.order(&evidence.plan, place.pass));
             }
             let step = order.1[place.turn as usize];
-            passes.push(Pass { pass: place.pass, turn: place.turn + 1, step, segment });
+            passes.push(Pass { pass: place.pass, turn: place.turn + 1, step, bytes_per_s });
         }
         passes
     }

@@ -13,13 +13,13 @@ use super::course::Pass;
 pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// Speed over compressibility.
-pub(super) struct Curve<'a> {
+pub(super) struct Curve {
     pub(super) test: Test,
     pub(super) op: Op,
     /// From zeros to random data.
     pub(super) steps: Vec<Speeds>,
     /// As they were run.
-    pub(super) passes: Vec<Pass<'a>>,
+    pub(super) passes: Vec<Pass>,
 }
 
 /// The speeds of one step.
@@ -71,11 +71,11 @@ impl Speeds {
     }
 }
 
-impl<'a> Curve<'a> {
-    pub(super) fn new(test: Test, op: Op, steps: u32, passes: Vec<Pass<'a>>) -> Self {
+impl Curve {
+    pub(super) fn new(test: Test, op: Op, steps: u32, passes: Vec<Pass>) -> Self {
         let mut speeds: Vec<Speeds> = (0..steps).map(|_| Speeds::default()).collect();
         for pass in &passes {
-            speeds[pass.step as usize].passes.push((pass.pass, pass.segment.bytes_per_s()));
+            speeds[pass.step as usize].passes.push((pass.pass, pass.bytes_per_s));
         }
         Self { test, op, steps: speeds, passes }
     }
@@ -119,13 +119,13 @@ impl<'a> Curve<'a> {
     }
 
     pub(super) fn pass_rows(&self) -> Vec<PassRow> {
-        let of = |pass: &Pass<'_>| PassRow {
+        let of = |pass: &Pass| PassRow {
             pattern: self.test.pattern,
             op: self.op,
             pass: pass.pass,
             turn: pass.turn,
             compresses_to_percent: self.percent(pass.step as usize),
-            bytes_per_s: pass.segment.bytes_per_s(),
+            bytes_per_s: pass.bytes_per_s,
         };
         self.passes.iter().map(of).collect()
     }

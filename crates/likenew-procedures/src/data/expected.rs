@@ -39,7 +39,7 @@ impl Expected {
     ///
     /// Its interval joins two independent sources, whose half widths add as squares: the passes, each of which gives one
     /// value as it visits every step, and the sample of the files.
-    pub(super) fn of(curve: &Curve<'_>, files: &FileScan) -> Option<Self> {
+    pub(super) fn of(curve: &Curve, files: &FileScan) -> Option<Self> {
         let (weights, times) = (files.weights(), curve.times());
         if weights.is_empty() || times.is_empty() {
             return None;
@@ -72,7 +72,7 @@ impl Expected {
         })
     }
 
-    pub(super) fn is_of(&self, curve: &Curve<'_>) -> bool {
+    pub(super) fn is_of(&self, curve: &Curve) -> bool {
         (self.pattern, self.op) == (curve.test.pattern, curve.op)
     }
 

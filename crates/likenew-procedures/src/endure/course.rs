@@ -29,6 +29,7 @@ pub(super) struct Pass<'a> {
     /// Bytes that the run had written after it.
     pub(super) written_after: u64,
     pub(super) segment: &'a Segment,
+    pub(super) bytes_per_s: f64,
 }
 
 /// A change of level.
@@ -50,7 +51,7 @@ impl Course<'_> {
 
     /// Bytes a second of each pass.
     pub(super) fn speeds(&self) -> Vec<f64> {
-        self.passes.iter().map(|pass| pass.segment.bytes_per_s()).collect()
+        self.passes.iter().map(|pass| pass.bytes_per_s).collect()
     }
 
     /// Of the fastest pass, in bytes a second.
@@ -93,7 +94,7 @@ impl Course<'_> {
 
     /// Speed against bytes written.
     pub(super) fn line(&self) -> Line {
-        let point = |pass: &Pass<'_>| [pass.written_after as f64, pass.segment.bytes_per_s()];
+        let point = |pass: &Pass<'_>| [pass.written_after as f64, pass.bytes_per_s];
         Line::new(self.op.to_string(), self.passes.iter().map(point).collect())
     }
 }

@@ -7,6 +7,7 @@ use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
+use likenew_core::segment::Segment;
 use likenew_core::verdict::{Findings, Mark, Row, Series, Shape};
 use likenew_stats::summary::mean;
 use serde::Serialize;
@@ -107,14 +108,18 @@ impl<'a> Loops<'a> {
             books: Vec::new(),
         };
         let (mut written, mut began) = (0, 0);
-        // What was stopped in the middle says nothing of a whole test.
-        let reached = evidence.segments.iter().take_while(|segment| segment.stop == Stop::Reached);
+        // What was stopped in the middle says nothing of a whole test, and after one that failed loops are no longer whole.
+        let is_whole =
+            |segment: &&Segment| segment.stop == Stop::Reached && segment.measurement_error().is_none();
+        let reached = evidence.segments.iter().take_while(is_whole);
         for (index, segment) in reached.enumerate() {
             let (turn, part) = (index / parts.len(), index % parts.len());
             let written_before = written;
             written += segment.bytes(Op::Write);
-            let pass = Pass { written_before, written_after: written, segment };
-            loops.add(of, parts[part], pass);
+            if let Some(bytes_per_s) = segment.bytes_per_s() {
+                let pass = Pass { written_before, written_after: written, segment, bytes_per_s };
+                loops.add(of, parts[part], pass);
+            }
             if part == 0 {
                 began = written_before;
             }
@@ -157,7 +162,7 @@ impl<'a> Loops<'a> {
     fn rounds(&self, course: &Course<'_>) -> Rounds {
         let whole = || self.fills.iter().filter(|fill| fill.whole);
         let settled = || whole().filter(|fill| fill.loops.start >= self.places);
-        let last = course.passes.last().expect("a course has a pass").segment.bytes_per_s();
+        let last = course.passes.last().expect("a course has a pass").bytes_per_s;
         Rounds {
             speeds: settled().map(|fill| fill.mean(course)).collect(),
             began: settled().map(|fill| fill.began).collect(),
@@ -209,7 +214,7 @@ impl<'a> Loops<'a> {
 
 impl Fill {
     fn mean(&self, course: &Course<'_>) -> f64 {
-        let speeds = course.passes[self.loops.clone()].iter().map(|pass| pass.segment.bytes_per_s());
+        let speeds = course.passes[self.loops.clone()].iter().map(|pass| pass.bytes_per_s);
         mean(&speeds.collect::<Vec<f64>>()).expect("a fill has a loop")
     }
 }
@@ -232,7 +237,7 @@ struct LoopRow<'a> {
     test: &'a str,
     op: String,
     bytes_per_s: f64,
-    iops: f64,
+    iops: Option<f64>,
     latency_ns_mean: f64,
     latency_ns_max: u64,
 }
@@ -245,7 +250,7 @@ impl<'a> LoopRow<'a> {
             written_bytes: pass.written_after,
             test: &course.test,
             op: course.op.to_string(),
-            bytes_per_s: pass.segment.bytes_per_s(),
+            bytes_per_s: pass.bytes_per_s,
             iops: pass.segment.iops(),
             latency_ns_mean: total.latency_ns_mean(),
             latency_ns_max: total.latency.max().0,

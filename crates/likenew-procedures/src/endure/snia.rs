@@ -162,7 +162,7 @@ impl<'a> Progress<'a> {
         let count = self.rounds.len();
         if count.is_multiple_of(self.phase.sample) && round.iter().all(was_measured) {
             for (values, (point, figure)) in samples.iter_mut().zip(&self.phase.tracked) {
-                values.push(figure.of(&round[*point]));
+                values.extend(figure.of(&round[*point]));
             }
             if is_steady(samples) {
                 return Some(Ending::Steady);
@@ -178,7 +178,7 @@ impl<'a> Progress<'a> {
     pub(super) fn samples(&self, tracked: usize) -> Vec<f64> {
         let (point, figure) = self.phase.tracked[tracked];
         let step = self.phase.sample;
-        self.rounds.iter().skip(step - 1).step_by(step).map(|round| figure.of(&round[point])).collect()
+        self.rounds.iter().skip(step - 1).step_by(step).filter_map(|round| figure.of(&round[point])).collect()
     }
 
     /// The rounds that the results are taken from: the last five, of those that count where they ended it.
@@ -192,7 +192,7 @@ impl<'a> Progress<'a> {
 /// A plan that is only rehearsed has counts and no latencies. There nothing becomes steady, so that what is said of wear and
 /// time beforehand is the most that it can come to.
 fn was_measured(segment: &Segment) -> bool {
-    segment.tallies.iter().any(|tally| tally.latency_ns_sum > 0)
+    segment.measurement_error().is_none() && segment.tallies.iter().any(|tally| tally.latency_ns_sum > 0)
 }
 
 /// Whether all that is tracked is steady in the same window: the last five rounds that count.
@@ -202,15 +202,15 @@ fn is_steady(samples: &[Vec<f64>]) -> bool {
 }
 
 impl Figure {
-    /// Of a point that was measured.
-    pub(super) fn of(self, segment: &Segment) -> f64 {
+    /// Of a point; nothing of one that failed.
+    pub(super) fn of(self, segment: &Segment) -> Option<f64> {
         match self {
             Self::Iops => segment.iops(),
             Self::BytesPerS => segment.bytes_per_s(),
             Self::LatencyNs => {
                 let ios: u64 = segment.tallies.iter().map(|tally| tally.ios).sum();
                 let sum: u64 = segment.tallies.iter().map(|tally| tally.latency_ns_sum).sum();
-                if ios == 0 { 0.0 } else { sum as f64 / ios as f64 }
+                (ios > 0 && segment.measurement_error().is_none()).then(|| sum as f64 / ios as f64)
             }
         }
     }

@@ -21,8 +21,10 @@ use crate::rows::row;
 
 /// What the evidence comes to.
 pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
-    // What was stopped in the middle says nothing of a whole point.
-    let reached = evidence.segments.iter().take_while(|segment| segment.stop == Stop::Reached).count();
+    // What failed or was stopped in the middle says nothing of a whole point.
+    let is_whole =
+        |segment: &&Segment| segment.stop == Stop::Reached && segment.measurement_error().is_none();
+    let reached = evidence.segments.iter().take_while(is_whole).count();
     let segments = &evidence.segments[..reached];
     let phases: Vec<Progress<'_>> = of.progress(segments, &evidence.geometry);
     let area = of.area(&evidence.geometry).max(1);
@@ -60,11 +62,11 @@ fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<Course<'a>> {
         phases.first().filter(|phase| of.test == SniaTest::WriteSaturation && !phase.rounds.is_empty())?;
     let point = phase.phase.points.first()?;
     let mut written = 0;
-    let passes = phase.rounds.iter().map(|round| {
+    let passes = phase.rounds.iter().filter_map(|round| {
         let segment = &round[0];
         let written_before = written;
         written += segment.bytes(Op::Write);
-        Pass { written_before, written_after: written, segment }
+        Some(Pass { written_before, written_after: written, segment, bytes_per_s: segment.bytes_per_s()? })
     });
     Some(Course {
         test: point.test.to_string(),
@@ -82,7 +84,7 @@ fn saturation_rounds(course: &Course<'_>, progress: &Progress<'_>, area: u64) ->
     let last = &speeds[speeds.len().saturating_sub(ROUNDS)..];
     let mut rounds = Rounds { speeds: Vec::new(), began: Vec::new(), last: mean(last).unwrap_or(0.0) };
     let mut add = |passes: &[Pass<'_>]| {
-        let speeds: Vec<f64> = passes.iter().map(|pass| pass.segment.bytes_per_s()).collect();
+        let speeds: Vec<f64> = passes.iter().map(|pass| pass.bytes_per_s).collect();
         rounds.speeds.extend(mean(&speeds));
         rounds.began.extend(passes.first().map(|pass| pass.written_before));
     };
@@ -145,8 +147,8 @@ struct RoundRow {
     read_percent: u8,
     block_bytes: u32,
     written_bytes: u64,
-    iops: f64,
-    bytes_per_s: f64,
+    iops: Option<f64>,
+    bytes_per_s: Option<f64>,
     latency_ns_mean: f64,
     latency_ns_max: u64,
 }

@@ -61,7 +61,7 @@ impl<'a> Results<'a> {
 
     /// The mean over the rounds, and its interval.
     pub(super) fn figure(&self, figure: Figure) -> (f64, Option<Interval>) {
-        let rounds: Vec<f64> = self.segments.iter().map(|segment| figure.of(segment)).collect();
+        let rounds: Vec<f64> = self.segments.iter().filter_map(|segment| figure.of(segment)).collect();
         (mean(&rounds).expect("a window has a round"), mean_interval(&rounds, CONFIDENCE))
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Part<'a> {
     pub(super) bytes_per_s: f64,
     pub(super) segment: &'a Segment,
     pub(super) stalls: Vec<Stall>,
+    /// An I/O that takes this long is a part of a stall.
+    threshold_ns: u64,
 }
 
 /// Where a row belongs: the columns before the figures.
@@ -72,7 +74,9 @@ pub(super) struct StallRow {
 }
 
 impl<'a> Part<'a> {
-    pub(super) fn new(number: usize, segment: &'a Segment, rule: Rule) -> Self {
+    /// None of one that failed.
+    pub(super) fn new(number: usize, segment: &'a Segment, rule: Rule) -> Option<Self> {
+        let bytes_per_s = segment.bytes_per_s()?;
         let waits: Vec<Wait> = segment
             .slowest
             .iter()
@@ -82,7 +86,15 @@ impl<'a> Part<'a> {
         let typical_ns = segment.latencies().quantile(0.5).0 / u64::from(segment.workload.depth());
         let stalls = stalls(&waits, typical_ns, rule);
         let bytes = segment.total().bytes;
-        Self { number, bytes, bytes_per_s: segment.bytes_per_s(), segment, stalls }
+        let threshold_ns = rule.threshold_ns(typical_ns);
+        Some(Self { number, bytes, bytes_per_s, segment, stalls, threshold_ns })
+    }
+
+    /// Whether more I/Os were slow than are kept one by one.
+    pub(super) fn may_hide_stalls(&self) -> bool {
+        let slowest = &self.segment.slowest;
+        slowest.len() >= Segment::SLOWEST_MAX
+            && slowest.iter().all(|sample| sample.latency().0 >= self.threshold_ns)
     }
 
     pub(super) fn row(&self, unit: Unit, pass: Option<usize>) -> PartRow {

@@ -67,7 +67,7 @@ pub(super) fn slowest(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, 
 
 /// Speed by pass.
 pub(super) fn by_pass(rows: &[PassRow]) -> Series {
-    let line = Line::new("write", rows.iter().map(PassRow::point).collect());
+    let line = Line::new("write", rows.iter().filter_map(PassRow::point).collect());
     let band = rows.iter().filter_map(PassRow::band).collect();
     Series::new("How fast was each pass?", Shape::Line, axis("pass", ""), speed()).lines([line.band(band)])
 }

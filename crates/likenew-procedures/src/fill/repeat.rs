@@ -22,11 +22,11 @@ impl Repeat {
     /// Whoever has not settled by then does not.
     pub const TIMES_MAX: u32 = 10;
 
-    /// Whether passes at these speeds, in bytes a second, were enough.
-    pub(crate) fn is_enough(self, speeds: &[f64]) -> bool {
+    /// Whether so many passes were enough, at these speeds in bytes a second of those that measured any.
+    pub(crate) fn is_enough(self, passes: usize, speeds: &[f64]) -> bool {
         match self {
-            Self::Times(times) => speeds.len() >= times as usize,
-            Self::UntilSteady => has_settled(speeds) || speeds.len() >= Self::TIMES_MAX as usize,
+            Self::Times(times) => passes >= times as usize,
+            Self::UntilSteady => has_settled(speeds) || passes >= Self::TIMES_MAX as usize,
         }
     }
 }
@@ -90,15 +90,15 @@ mod tests {
 
     #[test]
     fn another_pass_that_changes_little_is_enough() {
-        assert!(!Repeat::UntilSteady.is_enough(&[]) && !Repeat::UntilSteady.is_enough(&[75.0]));
+        let enough = |repeat: Repeat, speeds: &[f64]| repeat.is_enough(speeds.len(), speeds);
+        assert!(!enough(Repeat::UntilSteady, &[]) && !enough(Repeat::UntilSteady, &[75.0]));
         assert!(
-            !Repeat::UntilSteady.is_enough(&[40.0, 70.0])
-                && Repeat::UntilSteady.is_enough(&[40.0, 70.0, 71.0])
+            !enough(Repeat::UntilSteady, &[40.0, 70.0]) && enough(Repeat::UntilSteady, &[40.0, 70.0, 71.0])
         );
-        assert!(Repeat::UntilSteady.is_enough(&[70.0, 69.0]), "slower counts as well");
+        assert!(enough(Repeat::UntilSteady, &[70.0, 69.0]), "slower counts as well");
         let unsettled: Vec<f64> = (0..10).map(|pass| [40.0, 80.0][pass % 2]).collect();
-        assert!(!Repeat::UntilSteady.is_enough(&unsettled[..9]) && Repeat::UntilSteady.is_enough(&unsettled));
+        assert!(!enough(Repeat::UntilSteady, &unsettled[..9]) && enough(Repeat::UntilSteady, &unsettled));
         assert!(!has_settled(&[0.0, 0.0]));
-        assert!(Repeat::Times(2).is_enough(&[1.0, 9.0]) && !Repeat::Times(2).is_enough(&[1.0]));
+        assert!(enough(Repeat::Times(2), &[1.0, 9.0]) && !enough(Repeat::Times(2), &[1.0]));
     }
 }

@@ -58,6 +58,9 @@ const STEADY: f64 = 0.8;
 
 impl Visit {
     fn of(segment: &Segment, point: Point, capacity: u64) -> Option<Self> {
+        if segment.measurement_error().is_some() {
+            return None;
+        }
         let total = segment.total_of(point.op);
         let region = match segment.workload.streams.first()?.place {
             Place::Forward(region) => region.resolve(capacity, 1).ok()?,

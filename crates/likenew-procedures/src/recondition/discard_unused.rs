@@ -1,8 +1,6 @@
 //! What no partition of the disk below a folder covers is given up: it becomes spare for everything that is written.
 
 use likenew_core::cure::Cure;
-use likenew_core::drive::Kind;
-use likenew_core::facts::Fact;
 use likenew_core::look::Look;
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::units::amount;
@@ -15,28 +13,11 @@ const CARD: RungCard = RungCard {
     does: "tell the drive what no partition covers",
     doing: "telling the drive what no partition covers",
     destroys: "what no partition covers",
-    helps: &["no_trim", "nearly_full"],
 };
 
 impl Rung for DiscardUnused {
     fn card(&self) -> &'static RungCard {
         &CARD
-    }
-
-    fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
-        match scene.evidence.identity.kind {
-            Kind::Folder => match &scene.outlook?.unused_bytes {
-                Fact::Known { value: 0, .. } => Some("partitions cover all of the disk".into()),
-                Fact::Unknown { why, .. } => Some(why.clone()),
-                Fact::Known { .. } | Fact::Unasked => None,
-            },
-            Kind::Simulated => Some("it has no partitions".into()),
-            Kind::Device => {
-                Some("it is seen in writes whether it helps: give a folder on one of its partitions".into())
-            }
-            Kind::File => Some("a file has no partitions: give a folder on the drive".into()),
-            Kind::Nop => Some("there is nothing".into()),
-        }
     }
 
     /// Nobody but its owner knows that nothing lies there.

@@ -4,7 +4,6 @@ use likenew_core::cure::Cure;
 use likenew_core::look::Look;
 use likenew_core::procedure::{Evidence, Step};
 
-use super::discard::whole;
 use super::recondition_options::Erase;
 use super::rung::{Rung, RungCard, RungName, Scene, looked, rest, was_cured};
 
@@ -14,17 +13,11 @@ const CARD: RungCard = RungCard {
     does: "have the drive format itself",
     doing: "the drive's own format",
     destroys: "everything",
-    helps: &["no_trim", "nearly_full", "old_data"],
 };
 
 impl Rung for Format {
     fn card(&self) -> &'static RungCard {
         &CARD
-    }
-
-    fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
-        let simulated = || scene.is_simulated().then(|| "a simulated drive has no such command".into());
-        whole(scene).or_else(simulated)
     }
 
     fn bytes(&self, _scene: &Scene<'_>) -> Option<u64> {

@@ -16,7 +16,6 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::approach::approach;
 
-use super::discard::whole;
 use super::rung::{Rung, RungCard, RungName, Scene, rest};
 
 /// What is free.
@@ -28,14 +27,12 @@ const FREE: RungCard = RungCard {
     does: "write over what is free",
     doing: "writing over what is free",
     destroys: "what was deleted",
-    helps: &["no_trim"],
 };
 
 const ALL: RungCard = RungCard {
     does: "write over everything",
     doing: "writing over everything on it",
     destroys: "everything",
-    helps: &["no_trim", "old_data"],
 };
 
 /// How it is written: deep enough to keep a drive busy.
@@ -43,8 +40,6 @@ const BLOCK: u32 = 1 << 20;
 const DEPTH: u32 = 4;
 /// Windows along a pass.
 const WINDOWS: u64 = 128;
-/// Less than this is free for no good.
-const LEAST: u64 = 64 << 20;
 /// A pass that leaves less than this to go, as a share of where it leads, is the last.
 const SETTLED: f64 = 0.01;
 /// How long a file system may take to pass on what was deleted.
@@ -53,24 +48,6 @@ const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
 impl Rung for Overwrite {
     fn card(&self) -> &'static RungCard {
         &FREE
-    }
-
-    fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
-        if !scene.evidence.geometry.writable {
-            return Some(
-                "which parts of it are free its file system knows: give the folder where that is mounted"
-                    .into(),
-            );
-        }
-        match scene.free() {
-            None => Some(
-                "what is free on it is not known: give the folder where its file system is mounted".into(),
-            ),
-            Some(free) if free.end - free.start < LEAST => {
-                Some("hardly anything is free: delete something first".into())
-            }
-            Some(_) => None,
-        }
     }
 
     fn doubt(&self, scene: &Scene<'_>) -> Option<String> {
@@ -94,10 +71,6 @@ impl Rung for OverwriteAll {
         &ALL
     }
 
-    fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
-        whole(scene)
-    }
-
     fn bytes(&self, scene: &Scene<'_>) -> Option<u64> {
         Some(scene.evidence.geometry.capacity * u64::from(scene.options.passes))
     }
@@ -115,9 +88,9 @@ pub(super) fn passes(done: &Evidence) -> impl Iterator<Item = &Segment> {
 
 const PASS: &str = ": pass ";
 
-/// Whether so many passes at these speeds were enough, by where the speeds lead.
-fn is_enough(speeds: &[f64], most: u32) -> bool {
-    speeds.len() >= most as usize || has_settled(speeds)
+/// Whether so many passes, at these speeds where they measured any, were enough, by where the speeds lead.
+fn is_enough(passes: usize, speeds: &[f64], most: u32) -> bool {
+    passes >= most as usize || has_settled(speeds)
 }
 
 /// Whether another pass would change little.
@@ -126,16 +99,17 @@ pub(super) fn has_settled(speeds: &[f64]) -> bool {
 }
 
 fn next(scene: &Scene<'_>, done: &Evidence, rung: RungName, space: &Range<u64>) -> Option<Step> {
-    let speeds: Vec<f64> = passes(done).map(Segment::bytes_per_s).collect();
+    let count = passes(done).count();
+    let speeds: Vec<f64> = passes(done).filter_map(Segment::bytes_per_s).collect();
     let released = done.sights.len();
     let release =
         Step::Look(Look::Release { offset: space.start, bytes: space.end - space.start, wait: RELEASE_WAIT });
     // What was told of free space goes to other places on a file system that never writes in place, so that each pass begins with none of it.
-    if scene.is_folder() && released < speeds.len() {
+    if scene.is_folder() && released < count {
         return Some(release);
     }
-    if !is_enough(&speeds, scene.options.passes) {
-        return Some(Step::Run(pass(rung, speeds.len() + 1, space)));
+    if !is_enough(count, &speeds, scene.options.passes) {
+        return Some(Step::Run(pass(rung, count + 1, space)));
     }
     // A drive that takes TRIM is not left full.
     if scene.evidence.geometry.trims && released == 0 {
@@ -162,11 +136,17 @@ mod tests {
 
     #[test]
     fn passes_end_when_the_next_one_would_change_little() {
+        let is_enough = |speeds: &[f64], most: u32| is_enough(speeds.len(), speeds, most);
         assert!(!is_enough(&[], 8) && !is_enough(&[39.5], 8) && !is_enough(&[39.5, 75.2], 8));
         assert!(is_enough(&[39.5, 75.2, 75.3], 8));
         assert!(is_enough(&[75.0, 75.1], 8), "nothing has fallen");
         assert!(is_enough(&[10.0, 20.0], 2) && !is_enough(&[10.0, 20.0, 29.0], 8));
         // By the step alone, 3 %, this would not be over; by where it leads it is.
         assert!(is_enough(&[40.0, 70.0, 79.0, 79.6], 8));
+    }
+
+    #[test]
+    fn passes_that_failed_count_and_do_not_settle_anything() {
+        assert!(is_enough(8, &[], 8) && !is_enough(3, &[39.5], 8));
     }
 }

@@ -22,12 +22,8 @@ use trial::{Trial, trial, without};
 
 pub(super) struct Refresh;
 
-const CARD: RungCard = RungCard {
-    does: "write slow old data again",
-    doing: "writing old data again",
-    destroys: "nothing",
-    helps: &["old_data"],
-};
+const CARD: RungCard =
+    RungCard { does: "write slow old data again", doing: "writing old data again", destroys: "nothing" };
 
 const SURVEY: &str = "survey";
 /// Small reads one at a time show best what is read more than once: read ahead and side by side, it hides behind the link.
@@ -46,16 +42,6 @@ const AT_ONCE: u64 = 1 << 30;
 impl Rung for Refresh {
     fn card(&self) -> &'static RungCard {
         &CARD
-    }
-
-    fn obstacle(&self, scene: &Scene<'_>) -> Option<String> {
-        match scene.evidence.identity.kind {
-            Kind::Folder | Kind::Device => None,
-            Kind::Simulated if scene.in_use().is_empty() => Some("it holds nothing".into()),
-            Kind::Simulated => None,
-            Kind::File => Some("give the folder that it lies in".into()),
-            Kind::Nop => Some("there is nothing".into()),
-        }
     }
 
     /// Of a folder nobody has to be asked.

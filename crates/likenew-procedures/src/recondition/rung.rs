@@ -10,6 +10,7 @@ use likenew_core::outlook::{Deed, Outlook};
 use likenew_core::procedure::{Evidence, Past, Step};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
+use likenew_diagnosis::Site;
 use serde::{Deserialize, Serialize};
 
 use super::discard::Discard;
@@ -19,6 +20,7 @@ use super::overwrite::{Overwrite, OverwriteAll};
 use super::recondition_options::ReconditionOptions;
 use super::refresh::Refresh;
 use super::trim_free::TrimFree;
+use crate::site::{free_space, site, used_space};
 
 /// The rungs, the gentlest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,16 +131,11 @@ pub struct RungCard {
     pub doing: &'static str,
     /// What is lost by it, as the end of a sentence.
     pub destroys: &'static str,
-    /// Causes that it helps against, by their names in JSON.
-    pub helps: &'static [&'static str],
 }
 
 /// A rung. Holds nothing: what it does next follows from what it has done.
 pub(super) trait Rung: Sync {
     fn card(&self) -> &'static RungCard;
-
-    /// Why it can not be taken here, if it can not: a sentence without a full stop that says what would help.
-    fn obstacle(&self, scene: &Scene<'_>) -> Option<String>;
 
     /// Why it is not taken without being asked for by name, if there is a reason.
     fn doubt(&self, _scene: &Scene<'_>) -> Option<String> {
@@ -171,8 +168,12 @@ pub(super) struct Scene<'a> {
 impl Scene<'_> {
     /// Why a rung can not be taken here, if it can not: what it is, or how the drive is doing.
     pub(super) fn obstacle(&self, name: RungName) -> Option<String> {
-        let against = || Some(self.outlook?.against(name.deed())?.why.clone());
-        name.rung().obstacle(self).or_else(against)
+        self.site().possibility(name.deed()).obstacle()
+    }
+
+    /// What a step would be applied to.
+    pub(super) fn site(&self) -> Site<'_> {
+        site(self.evidence, self.options.free, self.facts, self.outlook)
     }
 
     pub(super) fn is_folder(&self) -> bool {
@@ -183,33 +184,14 @@ impl Scene<'_> {
         self.evidence.identity.kind == Kind::Simulated
     }
 
-    /// What there is of it, also where it is only looked at.
-    fn capacity(&self) -> u64 {
-        match self.evidence.geometry.capacity {
-            0 => self.evidence.identity.capacity_bytes,
-            bytes => bytes,
-        }
-    }
-
     /// What no file of the owner lies on, in whole MiB; of a folder that is all that our own files take.
     pub(super) fn free(&self) -> Option<Range<u64>> {
-        let geometry = &self.evidence.geometry;
-        let whole = geometry.capacity >> 20 << 20;
-        if self.is_folder() {
-            return Some(0..whole);
-        }
-        let free = self.options.free?.resolve(geometry.capacity, geometry.block).ok()?;
-        let free = free.start.next_multiple_of(1 << 20)..free.end.min(whole) >> 20 << 20;
-        (!free.is_empty()).then_some(free)
+        free_space(self.evidence, self.options.free)
     }
 
     /// What may hold files of the owner, of a target that is no folder.
     pub(super) fn in_use(&self) -> Range<u64> {
-        let whole = self.capacity() >> 20 << 20;
-        match self.options.free {
-            Some(_) => 0..self.free().map_or(whole, |free| free.start),
-            None => 0..whole,
-        }
+        used_space(self.evidence, self.options.free)
     }
 
     /// Who shows the drive, if a hypervisor or a cloud does.

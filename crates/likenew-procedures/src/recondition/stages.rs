@@ -1,7 +1,10 @@
 //! The evidence of a recondition, taken apart: checks, and rungs between them.
 
-use likenew_core::look::{Look, Seen};
+use likenew_core::cure::{Cure, CureEnd};
+use likenew_core::io::Op;
+use likenew_core::look::{Look, Seen, Sight};
 use likenew_core::procedure::{Evidence, Past};
+use likenew_core::segment::Segment;
 
 use super::rung::RungName;
 
@@ -58,9 +61,20 @@ pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
     stages
 }
 
-/// Whether a rung has done anything: one that was refused changes nothing.
+/// Whether a rung has done anything to the drive: written to it, or told it of something. What was refused or has found nothing to do changes nothing,
+/// whatever is measured afterwards.
 pub(super) fn has_done(rung: &Evidence) -> bool {
-    !rung.segments.is_empty() || rung.sights.iter().any(|sight| matches!(sight.seen, Seen::Cured(_)))
+    let has_written = |segment: &Segment| segment.bytes(Op::Write) + segment.bytes(Op::Trim) > 0;
+    let has_cured = |sight: &Sight| match (&sight.look, &sight.seen) {
+        (Look::Cure(Cure::Refresh { .. } | Cure::RefreshFiles { .. }), Seen::Cured(cured)) => {
+            cured.bytes_written > 0
+        }
+        // A format tells of no bytes.
+        (Look::Cure(Cure::Format { .. }), Seen::Cured(cured)) => cured.end == CureEnd::Complete,
+        (_, Seen::Cured(cured)) => cured.bytes > 0 || cured.bytes_written > 0,
+        _ => false,
+    };
+    rung.segments.iter().any(has_written) || rung.sights.iter().any(has_cured)
 }
 
 /// Why a rung was refused.

@@ -6,6 +6,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount, rate};
 use likenew_core::verdict::{Findings, Row, Standing, Verdict};
+use likenew_diagnosis::Cure;
 use likenew_stats::interval::window_interval;
 use serde::Serialize;
 
@@ -59,11 +60,16 @@ pub(super) fn taken(taken: &Taken<'_>) -> Verdict {
             let claim = format!("{doing} helped, and did not bring all of it back: {from_to}, {times}.");
             Verdict::new(claim, Standing::Holds)
         }
-        Helped::No => {
-            Verdict::new(format!("{doing} helped."), Standing::Fails).because(format!("{from_to}, {times}"))
+        Helped::No => Verdict::new(format!("{doing} did not help: {from_to}, {times}."), Standing::Holds),
+        Helped::Undecided => {
+            let claim = match slower(&taken.shown_by) {
+                Some(slower) => format!("{doing} made no clear difference: {from_to}, and {slower}."),
+                None => {
+                    format!("Whether {} helped is too uncertain to call: {from_to}, {times}.", card.doing)
+                }
+            };
+            Verdict::new(claim, Standing::Undecided)
         }
-        Helped::Undecided => Verdict::new(format!("{doing} helped."), Standing::Undecided)
-            .because(format!("{from_to}, {times}")),
     };
     verdict = verdict.estimate(ratio.value, ratio.low, ratio.high, "1");
     for change in &taken.shown_by {
@@ -83,6 +89,42 @@ pub(super) fn taken(taken: &Taken<'_>) -> Verdict {
     caveats.chain(taken.caveat.clone()).fold(verdict, Verdict::caveat)
 }
 
+/// What became slower most, if anything surely did.
+fn slower(changes: &[Change]) -> Option<String> {
+    let most = changes.iter().min_by(|one, other| one.ratio().value.total_cmp(&other.ratio().value))?;
+    let (measure, from, to) = (most.measure, most.before.value, most.after.value);
+    (most.ratio().high < 1.0)
+        .then(|| format!("{} from {} to {}", measure.words(), measure.said(from), measure.said(to)))
+}
+
+/// Why a rung is not credited with anything that had nothing to do.
+pub(super) const NOTHING_TO_DO: &str = "there was nothing to do";
+
+/// A rung that has done nothing to the drive: it was refused, or found nothing to do.
+pub(super) fn nothing_done(name: RungName, done: &Evidence, refused: Option<&str>) -> Verdict {
+    let doing = capital(name.rung().card().doing);
+    if let Some(why) = refused {
+        return Verdict::new(format!("{doing} was not possible: {why}."), Standing::Undecided);
+    }
+    let cured: Vec<&Cured> = cured(done).collect();
+    let verdict = Verdict::new(format!("{doing}: {NOTHING_TO_DO}."), Standing::Holds);
+    let verdict = came_of(name, &cured).into_iter().fold(verdict, Verdict::because);
+    let verdict = if cured.is_empty() && name == RungName::Refresh {
+        verdict.because("no place was found that is slow enough to be written again")
+    } else {
+        verdict
+    };
+    left_out(cured.into_iter()).into_iter().fold(verdict, Verdict::caveat)
+}
+
+/// A cure that nobody has taken, with its command.
+pub(super) fn would(cure: &Cure) -> String {
+    match &cure.command {
+        Some(command) => format!("what would: {}: {command}", cure.what),
+        None => format!("what would: {}", cure.what),
+    }
+}
+
 /// What several rungs came to together.
 pub(super) fn together(taken: &[Taken<'_>]) -> Option<Verdict> {
     let [first, .., last] = taken else { return None };
@@ -96,6 +138,10 @@ pub(super) fn together(taken: &[Taken<'_>]) -> Option<Verdict> {
         Some(false) => "Not all of it is back after",
         _ => "It is back after",
     };
+    // What may be no change at all is no success, however many steps there were.
+    if ratio.low <= 1.0 {
+        return None;
+    }
     let claim = format!(
         "{back} {} steps: {} went from {} to {}, {:.2} times as fast ({:.2} to {:.2}).",
         taken.len(),
@@ -124,7 +170,7 @@ pub(super) fn together(taken: &[Taken<'_>]) -> Option<Verdict> {
 fn did(taken: &Taken<'_>) -> Vec<String> {
     let cured: Vec<&Cured> = cured(taken.done).collect();
     let mut all = came_of(taken.name, &cured);
-    let speeds: Vec<f64> = passes(taken.done).map(Segment::bytes_per_s).collect();
+    let speeds: Vec<f64> = passes(taken.done).filter_map(Segment::bytes_per_s).collect();
     if !speeds.is_empty() {
         let list: Vec<String> = speeds.iter().map(|speed| rate(*speed)).collect();
         let end = if has_settled(&speeds) {
@@ -133,8 +179,6 @@ fn did(taken: &Taken<'_>) -> Vec<String> {
             "more were not allowed"
         };
         all.push(format!("{} passes were written: {}; {end}", speeds.len(), list.join(", ")));
-    } else if cured.is_empty() {
-        all.push("no place was found that is slow enough to be written again".to_owned());
     }
     all
 }
@@ -227,7 +271,7 @@ struct StepRow {
 struct PassRow {
     rung: &'static str,
     pass: usize,
-    bytes_per_s: f64,
+    bytes_per_s: Option<f64>,
     bytes_per_s_low: Option<f64>,
     bytes_per_s_high: Option<f64>,
     bytes: u64,

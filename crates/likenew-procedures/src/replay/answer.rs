@@ -2,7 +2,7 @@
 
 use likenew_core::replayed::{Both, Replayed};
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, three_digits};
 use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::mean_interval;
 use likenew_stats::summary::mean;
@@ -46,7 +46,7 @@ impl Answer<'_> {
     fn faster(&self) -> Verdict {
         let undecided = |why: &str| Verdict::new(CLAIM, Standing::Undecided).because(why);
         let Some(first) = self.passes.first() else {
-            return undecided("nothing was replayed");
+            return undecided("nothing was measured");
         };
         let saved: Vec<f64> =
             self.passes.iter().filter_map(|pass| self.measure(pass).saved_percent()).collect();
@@ -115,8 +115,13 @@ impl Answer<'_> {
             spelled(mean(&values).unwrap_or(0.0))
         };
         let compared = |saved: f64| {
-            let word = if saved < 0.0 { "more" } else { "less" };
-            format!("{:.1} % {word}", saved.abs())
+            // From here on nobody reads a change in percent.
+            const DOUBLE: f64 = -100.0;
+            match saved {
+                ..=DOUBLE => format!("{} times as long", three_digits(1.0 - saved / 100.0)),
+                ..0.0 => format!("{:.1} % more", -saved),
+                _ => format!("{saved:.1} % less"),
+            }
         };
         let busy = |pass: &Pass<'_>| pass.replayed.busy;
         let percent =

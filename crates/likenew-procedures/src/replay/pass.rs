@@ -13,9 +13,10 @@ pub(super) struct Pass<'a> {
     pub(super) replayed: &'a Replayed,
 }
 
-/// Those that came to their end; the only one that did not, where there is no other.
+/// Those that came to their end and did not fail; the only one that did not, where there is no other.
 pub(super) fn passes(segments: &[Segment]) -> Vec<Pass<'_>> {
-    let all = segments.iter().filter_map(|segment| Some((segment, segment.replayed.as_ref()?)));
+    let measured = segments.iter().filter(|segment| segment.measurement_error().is_none());
+    let all = measured.filter_map(|segment| Some((segment, segment.replayed.as_ref()?)));
     let all = all.filter(|(_, replayed)| replayed.ios > 0).enumerate();
     let mut passes: Vec<Pass<'_>> =
         all.map(|(index, (segment, replayed))| Pass { number: index + 1, segment, replayed }).collect();

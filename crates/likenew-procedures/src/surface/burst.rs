@@ -13,7 +13,7 @@ use super::surface_options::SurfaceOptions;
 /// Against the fastest point: a burst that is no faster than the medium says that no memory helped.
 pub(super) fn verdict(burst: &Segment, curve: &Curve<'_>, options: &SurfaceOptions) -> Option<Verdict> {
     let sustained = curve.summary()?.fastest;
-    let speed = burst.bytes_per_s();
+    let speed = burst.bytes_per_s()?;
     let moves = if options.op == Mix::Only(Op::Write) { "written" } else { "read" };
     let claim =
         format!("The same {}, {moves} again and again, come at {}.", amount(options.burst), rate(speed));
@@ -31,6 +31,6 @@ pub(super) fn verdict(burst: &Segment, curve: &Curve<'_>, options: &SurfaceOptio
 }
 
 /// The row of the table.
-pub(super) fn figure(burst: &Segment) -> Figure {
-    Figure::once("burst rate", "bytes/s", burst.bytes_per_s())
+pub(super) fn figure(burst: &Segment) -> Option<Figure> {
+    Some(Figure::once("burst rate", "bytes/s", burst.bytes_per_s()?))
 }

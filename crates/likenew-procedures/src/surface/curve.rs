@@ -25,6 +25,8 @@ pub(super) struct Point<'a> {
 /// The points in order of address.
 pub(super) struct Curve<'a> {
     pub(super) points: Vec<Point<'a>>,
+    /// The points that failed: number, addresses, and what became of their I/Os.
+    pub(super) failed: Vec<(usize, Range<u64>, &'a Segment)>,
     /// A point that falls below this share of what is expected is slow; `None` where there are too few to tell.
     pub(super) floor: Option<f64>,
     /// An I/O that took as long as this is slow.
@@ -67,22 +69,26 @@ const CONFIDENCE: f64 = 0.95;
 impl<'a> Curve<'a> {
     pub(super) fn new(points: impl Iterator<Item = (Range<u64>, &'a Segment)>, span: u64) -> Self {
         let mut latencies = Latencies::default();
-        let mut points: Vec<Point<'a>> = points
-            .enumerate()
-            .filter(|(_, (_, segment))| segment.total().ios > 0)
-            .map(|(index, (range, segment))| {
-                latencies.merge(&segment.latencies());
-                let bytes_per_s = transfer_rate(segment);
-                Point { number: index + 1, range, segment, bytes_per_s, expected: bytes_per_s }
-            })
-            .collect();
+        let (mut measured, mut failed) = (Vec::new(), Vec::new());
+        let ran = points.enumerate().filter(|(_, (_, segment))| segment.total().ios > 0);
+        for (index, (range, segment)) in ran {
+            match transfer_rate(segment) {
+                Some(bytes_per_s) => {
+                    latencies.merge(&segment.latencies());
+                    let expected = bytes_per_s;
+                    measured.push(Point { number: index + 1, range, segment, bytes_per_s, expected });
+                }
+                None => failed.push((index + 1, range, segment)),
+            }
+        }
+        let mut points: Vec<Point<'a>> = measured;
         let speeds: Vec<f64> = points.iter().map(|point| point.bytes_per_s).collect();
         let floor = expected(&speeds).and_then(|expected| {
             points.iter_mut().zip(&expected).for_each(|(point, expected)| point.expected = *expected);
             floor(&shares(&speeds, &expected))
         });
         let latency_limit = Nanos(SLOW.threshold_ns(latencies.quantile(0.5).0));
-        Self { points, floor, latency_limit, span }
+        Self { points, failed, floor, latency_limit, span }
     }
 
     pub(super) fn speeds(&self) -> Vec<f64> {
@@ -115,16 +121,17 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// Bytes a second from the end of the first I/O on: until then the drive was on its way.
-pub(super) fn transfer_rate(segment: &Segment) -> f64 {
+/// Bytes a second from the end of the first I/O on: until then the drive was on its way. Nothing of what failed.
+pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
+    let whole = segment.bytes_per_s()?;
     let bytes = segment.total().bytes;
     let after_first = segment
         .samples
         .first()
         .map(|first| (bytes.saturating_sub(first.bytes()), segment.ended.since(first.done)));
     match after_first {
-        Some((bytes, span)) if bytes > 0 && span > Nanos::ZERO => bytes as f64 / span.as_secs_f64(),
-        _ => segment.bytes_per_s(),
+        Some((bytes, span)) if bytes > 0 && span > Nanos::ZERO => Some(bytes as f64 / span.as_secs_f64()),
+        _ => Some(whole),
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn suspects(curve: &Curve<'_>, options: &SurfaceOptions) -> Vec<Suspe
 }
 
 fn is_slow(curve: &Curve<'_>, expected: f64, segment: &Segment) -> bool {
-    let slow = curve.floor.is_some_and(|floor| transfer_rate(segment) < floor * expected);
+    let slow = curve.floor.zip(transfer_rate(segment)).is_some_and(|(floor, rate)| rate < floor * expected);
     slow || segment.slowest.first().is_some_and(|sample| sample.latency() >= curve.latency_limit)
 }
 
@@ -104,7 +104,8 @@ pub(super) struct WeakPlace {
     pub(super) from_bytes: u64,
     pub(super) to_bytes: u64,
     pub(super) finding: Finding,
-    bytes_per_s: f64,
+    /// None of a point that failed.
+    bytes_per_s: Option<f64>,
     neighbours_bytes_per_s: Option<f64>,
     again_bytes_per_s: Option<f64>,
     latency_ns_max: u64,
@@ -125,7 +126,13 @@ impl WeakPlaces {
     pub(super) fn new(curve: &Curve<'_>, options: &SurfaceOptions, evidence: &Evidence) -> Self {
         let mut places: Vec<WeakPlace> =
             suspects(curve, options).into_iter().map(|suspect| decided(curve, suspect, evidence)).collect();
-        places.extend(curve.points.iter().filter(|point| point.segment.errors() > 0).map(refused));
+        let with_errors = curve.points.iter().filter(|point| point.segment.errors() > 0);
+        places.extend(with_errors.map(|point| WeakPlace {
+            bytes_per_s: Some(point.bytes_per_s),
+            neighbours_bytes_per_s: Some(point.expected),
+            ..refused(point.number, &point.range, point.segment)
+        }));
+        places.extend(curve.failed.iter().map(|(number, range, segment)| refused(*number, range, segment)));
         places.sort_by_key(|place| place.from_bytes);
         let stands = curve.points.iter().filter(|point| places.iter().all(|of| of.point != point.number));
         let least = stands.map(|point| point.bytes_per_s / point.expected).fold(1.0, f64::min);
@@ -214,7 +221,8 @@ impl WeakPlace {
             .map_or(String::new(), |speed| format!(" where its neighbours lead to expect {}", rate(speed)));
         let again = self.again_bytes_per_s.map_or(String::new(), |speed| format!(", again {}", rate(speed)));
         let slowest = Nanos(self.latency_ns_max);
-        format!("{place}: {}{neighbours}{again}; its slowest I/O took {slowest}", rate(self.bytes_per_s))
+        let speed = self.bytes_per_s.map_or("not measured".to_owned(), rate);
+        format!("{place}: {speed}{neighbours}{again}; its slowest I/O took {slowest}")
     }
 }
 
@@ -234,12 +242,12 @@ fn decided(curve: &Curve<'_>, suspect: Suspect, evidence: &Evidence) -> WeakPlac
         slow if slow == again.len() => Finding::Weak,
         _ => Finding::Undecided,
     };
-    let speeds = again.iter().map(|segment| transfer_rate(segment));
+    let speeds = again.iter().filter_map(|segment| transfer_rate(segment));
     WeakPlace {
         from_bytes: suspect.range.start,
         to_bytes: suspect.range.end,
         finding,
-        bytes_per_s: suspect.bytes_per_s,
+        bytes_per_s: Some(suspect.bytes_per_s),
         neighbours_bytes_per_s: Some(suspect.expected),
         again_bytes_per_s: speeds.reduce(f64::min),
         latency_ns_max: suspect.latency_ns_max,
@@ -247,16 +255,16 @@ fn decided(curve: &Curve<'_>, suspect: Suspect, evidence: &Evidence) -> WeakPlac
     }
 }
 
-fn refused(point: &Point<'_>) -> WeakPlace {
-    let range = extent(point.segment.refused.iter()).unwrap_or_else(|| point.range.clone());
+fn refused(point: usize, range: &Range<u64>, segment: &Segment) -> WeakPlace {
+    let range = extent(segment.refused.iter()).unwrap_or_else(|| range.clone());
     WeakPlace {
         from_bytes: range.start,
         to_bytes: range.end,
         finding: Finding::Unreadable,
-        bytes_per_s: point.bytes_per_s,
-        neighbours_bytes_per_s: Some(point.expected),
+        bytes_per_s: None,
+        neighbours_bytes_per_s: None,
         again_bytes_per_s: None,
-        latency_ns_max: point.segment.latencies().max().0,
-        point: point.number,
+        latency_ns_max: segment.latencies().max().0,
+        point,
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn complete(matrix: &Matrix<'_>, schedule: &Schedule<'_>) -> Option<V
     let verdict =
         schedule.left_out.iter().fold(verdict, |verdict, why| verdict.because(format!("left out: {why}")));
     Some(if done < wanted {
-        verdict.because(format!("{done} of {wanted} cells have all their passes, as the run ended before"))
+        verdict.because(format!("{done} of {wanted} cells have all their passes"))
     } else {
         verdict
     })

@@ -19,7 +19,7 @@ use super::sweep_options::SweepOptions;
 use crate::CONFIDENCE;
 use crate::rows::LatencyColumns;
 
-/// The cells that have at least one pass.
+/// The cells that have at least one pass that measured something.
 pub(super) struct Matrix<'a> {
     pub(super) cells: Vec<MeasuredCell<'a>>,
     pub(super) goal: Option<Goal>,
@@ -58,7 +58,7 @@ impl<'a> Matrix<'a> {
         let measured: Vec<(Cell, &Segment)> = evidence
             .segments
             .iter()
-            .filter(|segment| is_whole(segment))
+            .filter(|segment| is_whole(segment) && segment.bytes_per_s().is_some())
             .filter_map(|segment| Some((Cell::of(&segment.workload)?, segment)))
             .collect();
         let cells = schedule.cells().filter_map(|cell| {
@@ -159,8 +159,8 @@ pub(super) struct PassRow {
     pass: usize,
     began_ns: u64,
     elapsed_ns: u64,
-    bytes_per_s: f64,
-    iops: f64,
+    bytes_per_s: Option<f64>,
+    iops: Option<f64>,
     latency_ns_mean: f64,
     latency_ns_max: u64,
 }
@@ -180,7 +180,7 @@ impl<'a> MeasuredCell<'a> {
     fn new(cell: Cell, segments: Vec<&'a Segment>, goal: Option<&Goal>, known_data: bool) -> Self {
         let mut total = Tally::new(0, Op::Read);
         segments.iter().for_each(|segment| total.merge(&segment.total()));
-        let speeds: Vec<f64> = segments.iter().map(|segment| segment.bytes_per_s()).collect();
+        let speeds: Vec<f64> = segments.iter().filter_map(|segment| segment.bytes_per_s()).collect();
         let precision = goal.map(|goal| precision(&speeds, goal));
         let interval = match precision {
             Some(Precision::Reached(interval) | Precision::Unreachable(interval)) => Some(interval),
@@ -196,7 +196,7 @@ impl<'a> MeasuredCell<'a> {
 
     /// Mean of the passes, in I/Os a second.
     pub(super) fn iops(&self) -> f64 {
-        let passes: Vec<f64> = self.segments.iter().map(|segment| segment.iops()).collect();
+        let passes: Vec<f64> = self.segments.iter().filter_map(|segment| segment.iops()).collect();
         mean(&passes).expect("a measured cell has a pass")
     }
 

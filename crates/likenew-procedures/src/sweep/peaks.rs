@@ -31,7 +31,7 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Verdict> {
         Some(interval) => verdict.estimate(fastest.speed(), interval.low.max(0.0), interval.high, "bytes/s"),
         None => verdict.caveat("measured once: nothing says how the next pass would differ"),
     };
-    let passes: Vec<f64> = busiest.segments.iter().map(|segment| segment.iops()).collect();
+    let passes: Vec<f64> = busiest.segments.iter().filter_map(|segment| segment.iops()).collect();
     if let Some(interval) = mean_interval(&passes, CONFIDENCE) {
         let (low, high) = (count(interval.low.max(0.0)), count(interval.high));
         if low != high {

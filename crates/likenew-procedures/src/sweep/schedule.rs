@@ -152,10 +152,10 @@ pub(super) fn is_whole(segment: &Segment) -> bool {
     segment.stop != Stop::Interrupted
 }
 
-/// Bytes a second; `None` in a rehearsal, where nothing is measured and no precision is ever reached.
+/// Bytes a second; `None` of what failed, and in a rehearsal, where nothing is measured and no precision is ever reached.
 fn speed(segment: &Segment) -> Option<f64> {
     let measured = segment.tallies.iter().any(|tally| tally.latency.count() > 0);
-    measured.then(|| segment.bytes_per_s())
+    measured.then(|| segment.bytes_per_s())?
 }
 
 fn wants_more(passes: &[Option<f64>], goal: &Goal) -> bool {

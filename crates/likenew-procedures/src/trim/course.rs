@@ -142,6 +142,11 @@ impl<'a> Course<'a> {
         measured.collect()
     }
 
+    /// A pass ends by its time, and writes no more than its half holds.
+    fn pass(&self) -> Until {
+        Until { elapsed: Some(self.options.time), bytes: Some(self.half), ops: None }
+    }
+
     fn workload(&self, act: Act) -> Workload {
         let random = |name: &str, until| {
             let place = Place::Uniform(Region::bytes(0..self.half));
@@ -164,12 +169,8 @@ impl<'a> Course<'a> {
                 let most = likenew_core::units::Nanos(self.options.time.0.saturating_mul(SETTLE_PASSES));
                 random("settle", Until { elapsed: Some(most), bytes: Some(self.half), ops: None })
             }
-            Act::Measure { trimmed: false } => {
-                random("RND4K write without TRIM", Until::elapsed(self.options.time))
-            }
-            Act::Measure { trimmed: true } => {
-                random("RND4K write with TRIM", Until::elapsed(self.options.time))
-            }
+            Act::Measure { trimmed: false } => random("RND4K write without TRIM", self.pass()),
+            Act::Measure { trimmed: true } => random("RND4K write with TRIM", self.pass()),
             Act::Release => unreachable!("that is a look"),
         }
     }

@@ -46,10 +46,16 @@ struct WorthRow {
 struct PassRow {
     trim: &'static str,
     pass: usize,
-    bytes_per_s: f64,
-    iops: f64,
+    bytes_per_s: Option<f64>,
+    iops: Option<f64>,
     #[serde(flatten)]
     latency: LatencyColumns,
+}
+
+/// Passes that did not fail.
+fn measured(mut passes: Vec<(bool, &Segment)>) -> Vec<(bool, &Segment)> {
+    passes.retain(|(_, segment)| segment.measurement_error().is_none());
+    passes
 }
 
 impl<'e> Worth<'e> {
@@ -61,7 +67,7 @@ impl<'e> Worth<'e> {
             _ => None,
         });
         Self {
-            passes: if course.measures() { course.passes(evidence) } else { Vec::new() },
+            passes: if course.measures() { measured(course.passes(evidence)) } else { Vec::new() },
             asked: course.measures(),
             refusal: ladder.refusal().map(str::to_owned).or(unsent),
             released_bytes,
@@ -72,7 +78,7 @@ impl<'e> Worth<'e> {
     /// Speeds of the passes with or without, in bytes a second.
     pub(super) fn speeds(&self, trimmed: bool) -> Vec<f64> {
         let of = self.passes.iter().filter(|(with, _)| *with == trimmed);
-        of.map(|(_, segment)| segment.bytes_per_s()).collect()
+        of.filter_map(|(_, segment)| segment.bytes_per_s()).collect()
     }
 
     fn ratio(&self) -> Option<f64> {

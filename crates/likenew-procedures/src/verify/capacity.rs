@@ -2,9 +2,11 @@
 
 use likenew_core::damage::Kind;
 use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
 use serde::Serialize;
 
 use super::course::{Course, Task};
+use super::device_wrap::{DeviceWrap, device_wrap};
 use super::narrowing::Knowledge;
 
 /// The row of the table `capacity`.
@@ -14,39 +16,56 @@ pub(super) struct Capacity {
     pub(super) announced_bytes: u64,
     /// From the first address on, what was written as a whole and read back.
     pub(super) read_back_bytes: u64,
+    /// Of that, what was as it had been written.
+    pub(super) intact_bytes: u64,
+    /// Of that, what was something else.
+    pub(super) damaged_bytes: u64,
     /// It holds this at least.
     pub(super) holds_at_least_bytes: u64,
     /// It holds no more than this, if a limit was found.
     pub(super) holds_at_most_bytes: Option<u64>,
-    /// Addresses go round at this, if they do.
+    /// Addresses go round at this, if they do: the target's own, or those of the device below its file system.
     pub(super) wraps_at_bytes: Option<u64>,
+    /// What of the device below the file system has shown that.
+    #[serde(skip)]
+    pub(super) device_wrap: Option<DeviceWrap>,
 }
 
 impl Capacity {
     /// Of everything that was found.
-    pub(super) fn of(course: &Course<'_>, announced_bytes: u64) -> Self {
-        let searched = course.done.iter().any(|(task, _)| task.is_probe());
+    pub(super) fn of(course: &Course<'_>, evidence: &Evidence) -> Self {
+        let searched = course.done.iter().any(|(task, _)| task.is_probe()) && !course.ground.is_folder;
         let known = if searched { Knowledge::of(&course.ground, &course.done) } else { Knowledge::default() };
-        let last = course.ground.options.passes;
+        let last_read = course.last_read();
+        let passed = course.reads().next().is_some();
         let (mut checked, mut damaged, mut lost) = (0, 0, 0);
-        for (pass, _, segment) in course.parts_of(Op::Read) {
-            if let Some(damage) = segment.damage.as_ref().filter(|_| pass == last) {
-                checked += damage.checked_bytes;
-                damaged += damage.bytes();
-                lost += damage.bytes() - damage.bytes_of(Kind::Wrong);
-            }
+        for (_, damage) in last_read.iter().filter(|_| passed) {
+            checked += damage.checked_bytes;
+            damaged += damage.bytes();
+            lost += damage.bytes() - damage.bytes_of(Kind::Wrong);
         }
-        let whole = checked == course.ground.span;
-        let wraps = known.wraps_at.or_else(|| wrapped_in_passes(course));
+        let intact = checked - damaged;
+        let whole = checked == course.ground.span && !course.ground.is_folder;
+        let by_extents = Course::extents(evidence).map(|map| device_wrap(map, &last_read));
+        let own_addresses = known.wraps_at.or_else(|| wrapped_in_passes(course));
+        let wraps = match by_extents {
+            Some(by_extents) => by_extents.map(|wrap| wrap.at),
+            None if course.ground.is_folder => None,
+            // What holds more than that does not go round there.
+            None => own_addresses.filter(|wrap| intact <= *wrap),
+        };
         let limits = [wraps, known.nowhere_from, (whole && lost > 0).then(|| checked - lost)];
         let at_most = limits.into_iter().flatten().min();
-        let at_least = (checked - damaged).max(known.there_to);
+        let at_least = intact.max(known.there_to);
         Self {
-            announced_bytes,
+            announced_bytes: evidence.geometry.capacity,
             read_back_bytes: checked,
+            intact_bytes: intact,
+            damaged_bytes: damaged,
             holds_at_least_bytes: at_most.map_or(at_least, |most| at_least.min(most)),
             holds_at_most_bytes: at_most,
             wraps_at_bytes: wraps,
+            device_wrap: by_extents.flatten(),
         }
     }
 }

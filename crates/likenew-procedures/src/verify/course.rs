@@ -1,11 +1,18 @@
 //! What is done in which order. Everything follows from the settings and from what was found so far.
 
+use std::ops::Range;
+
+use likenew_core::damage::Damage;
+use likenew_core::drive::Kind;
+use likenew_core::extents::ExtentMap;
 use likenew_core::io::{DataClass, Op};
+use likenew_core::look::{Look, Seen};
 use likenew_core::mix::Mix;
 use likenew_core::place::Place;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
+use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_core::stamp::Stamp;
 use likenew_core::units::amount;
@@ -55,6 +62,8 @@ pub(super) struct Ground {
     key: u64,
     /// Addresses are multiples of this; in a folder of the block, as no I/O may cross the end of a file.
     pub(super) step: u64,
+    /// Whether its addresses are those of files in the free space of a folder.
+    pub(super) is_folder: bool,
     places: Vec<u64>,
 }
 
@@ -97,10 +106,53 @@ impl<'a> Course<'a> {
         let geometry = &evidence.geometry;
         let step = if geometry.boundary.is_some() { options.block } else { geometry.block.max(512).into() };
         let places = doubling(span, options.block, step);
-        let ground = Ground { options: options.clone(), span, key: evidence.plan.seed, step, places };
+        let is_folder = evidence.identity.kind == Kind::Folder;
+        let ground =
+            Ground { options: options.clone(), span, key: evidence.plan.seed, step, is_folder, places };
         let mut walk = Walk { segments: evidence.segments.iter(), done: Vec::new(), next: None };
         let _ = walk.whole(&ground);
         Self { done: walk.done, next: walk.next, ground }
+    }
+
+    /// Whether it would tell something where the file system has put the files. Not after a break: they were made again then, in other
+    /// places.
+    pub(super) fn asks_for_extents(&self, evidence: &Evidence) -> bool {
+        let has_file_system = matches!(evidence.identity.kind, Kind::Folder | Kind::File);
+        let wrapped = self.last_read().iter().any(|(_, damage)| damage.wrapped_bytes > 0);
+        let same_files = !evidence.segments.iter().any(|segment| segment.after_break);
+        let asked = evidence.sights.iter().any(|sight| sight.look == Look::Extents);
+        has_file_system && wrapped && same_files && !asked
+    }
+
+    /// Where the file system has put the files, as far as it was asked and says so.
+    pub(super) fn extents(evidence: &Evidence) -> Option<&ExtentMap> {
+        evidence.sights.iter().find_map(|sight| match &sight.seen {
+            Seen::Extents(map) => Some(map),
+            _ => None,
+        })
+    }
+
+    /// What was read back in the last pass of which anything was, and what was found there; of the probes where no pass was read.
+    pub(super) fn last_read(&self) -> Vec<(Vec<Range<u64>>, &'a Damage)> {
+        let last = self.reads().map(|(pass, ..)| pass).max();
+        let passes = self
+            .reads()
+            .filter(|(pass, ..)| Some(*pass) == last)
+            .map(|(_, part, segment)| (vec![self.ground.part(part)], segment));
+        let probes = self.done.iter().filter(|(task, _)| task.is_probe() && last.is_none());
+        let probes = probes.map(|(_, segment)| {
+            let range = |sample: &Sample| sample.offset..sample.offset + sample.bytes();
+            (segment.samples.iter().map(range).collect(), *segment)
+        });
+        passes
+            .chain(probes)
+            .filter_map(|(ranges, segment)| Some((ranges, segment.damage.as_ref()?)))
+            .collect()
+    }
+
+    /// The last part that was read back.
+    pub(super) fn last_part_read(&self) -> Option<u32> {
+        self.reads().map(|(_, part, _)| part).last()
     }
 
     /// Reads of the passes.
@@ -149,11 +201,12 @@ impl<'a> Walk<'a> {
         }
         let first = if options.read_only { options.passes } else { 1 };
         for pass in first..=options.passes {
-            if !options.read_only && !self.write(ground, pass)? {
-                return Some(());
-            }
-            for part in 0..ground.parts() {
+            let written = if options.read_only { ground.parts() } else { self.write(ground, pass)? };
+            for part in 0..written {
                 self.take(Task::Part { op: Op::Read, pass, part })?;
+            }
+            if written < ground.parts() {
+                return Some(());
             }
         }
         Some(())
@@ -172,7 +225,8 @@ impl<'a> Walk<'a> {
         if !self.done.iter().any(|(_, segment)| is_damaged(segment)) {
             return Some(false);
         }
-        while let Some(round) = next_round(ground, &self.done) {
+        // Rounds ask by addresses, and a folder's are not those of the drive.
+        while let Some(round) = next_round(ground, &self.done).filter(|_| !ground.is_folder) {
             for step in round.steps() {
                 self.take(Task::Narrow(round.clone(), *step))?;
             }
@@ -180,15 +234,20 @@ impl<'a> Walk<'a> {
         Some(true)
     }
 
-    /// Whether a whole pass was written; not if a look back has found something.
-    fn write(&mut self, ground: &Ground, pass: u32) -> Option<bool> {
+    /// How many parts were written that are to be read back: all of them, unless a look back has found something. Then a folder's
+    /// are counted as far as they were written, and a drive has said enough.
+    fn write(&mut self, ground: &Ground, pass: u32) -> Option<u32> {
         for part in 0..ground.parts() {
             self.take(Task::Part { op: Op::Write, pass, part })?;
             let written = part + 1;
             if pass == 1 && written.is_power_of_two() && written < ground.parts() {
                 let found = is_damaged(self.take(Task::LookBack { parts: written })?);
                 if found && !ground.options.full {
-                    return Some(false);
+                    if !ground.is_folder {
+                        return Some(0);
+                    }
+                    self.take(Task::Flush)?;
+                    return Some(written);
                 }
             }
         }
@@ -196,7 +255,7 @@ impl<'a> Walk<'a> {
         if ground.options.rest.0 > 0 {
             self.take(Task::Rest)?;
         }
-        Some(true)
+        Some(ground.parts())
     }
 }
 
@@ -207,7 +266,7 @@ impl Ground {
     }
 
     /// The addresses of a part: whole blocks, but for the end of the last one.
-    pub(super) fn part(&self, part: u32) -> std::ops::Range<u64> {
+    pub(super) fn part(&self, part: u32) -> Range<u64> {
         let (blocks, parts) = (self.span / self.options.block, u64::from(self.parts()));
         let start = |part: u64| blocks * part / parts * self.options.block;
         let next = u64::from(part) + 1;

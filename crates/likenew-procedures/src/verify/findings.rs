@@ -33,7 +33,7 @@ pub(super) fn findings(options: &VerifyOptions, course: &Course<'_>, evidence: &
     if course.done.is_empty() {
         return findings;
     }
-    let capacity = Capacity::of(course, evidence.geometry.capacity);
+    let capacity = Capacity::of(course, evidence);
     let found = Found::of(course);
     findings.verdicts = verdicts::verdicts(course, evidence, &capacity, &found);
     findings.verdicts.extend(refusals(&evidence.segments));

@@ -103,7 +103,7 @@ fn displacement(range: &Damaged) -> Option<u64> {
 }
 
 /// The greatest common divisor, by Euclid.
-fn divisor(a: u64, b: u64) -> u64 {
+pub(super) fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 

@@ -15,7 +15,7 @@ pub(super) struct PartRow {
     pub(super) part: u32,
     pub(super) op: Op,
     pub(super) offset_bytes: u64,
-    pub(super) bytes_per_s: f64,
+    pub(super) bytes_per_s: Option<f64>,
     latency_ns_p50: u64,
     latency_ns_max: u64,
     elapsed_ns: u64,
@@ -59,8 +59,10 @@ pub(super) fn rows(course: &Course<'_>) -> Vec<PartRow> {
 /// The slowest parts of each operation, the slowest first.
 pub(super) fn slowest(rows: &[PartRow]) -> Vec<PartRow> {
     let of = |op| {
-        let mut rows: Vec<PartRow> = rows.iter().filter(|row| row.op == op).cloned().collect();
-        rows.sort_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s));
+        let is_measured = |row: &&PartRow| row.op == op && row.bytes_per_s.is_some();
+        let mut rows: Vec<PartRow> = rows.iter().filter(is_measured).cloned().collect();
+        let speed = |row: &PartRow| row.bytes_per_s.unwrap_or(f64::INFINITY);
+        rows.sort_by(|a, b| speed(a).total_cmp(&speed(b)));
         rows.truncate(SLOWEST);
         rows
     };
@@ -73,7 +75,8 @@ pub(super) fn picture(rows: &[PartRow], passes: u32) -> Series {
         let done = if op == Op::Read { "read back" } else { "write" };
         let name = if passes > 1 { format!("{done}, pass {pass}") } else { done.to_owned() };
         let points = rows.iter().filter(|row| row.op == op && row.pass == pass);
-        Line::new(name, points.map(|row| [row.offset_bytes as f64, row.bytes_per_s]).collect())
+        let point = |row: &PartRow| Some([row.offset_bytes as f64, row.bytes_per_s?]);
+        Line::new(name, points.filter_map(point).collect())
     };
     // The first and the last pass say how it changed.
     let shown = if passes > 1 { vec![1, passes] } else { vec![1] };

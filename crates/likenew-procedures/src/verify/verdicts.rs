@@ -10,6 +10,7 @@ use likenew_core::verdict::{Standing, Verdict};
 
 use super::capacity::Capacity;
 use super::course::{Course, Task};
+use super::device_wrap::DeviceWrap;
 use super::findings::Found;
 
 /// What is wrong first, then whether it holds what it says, then whether what was written is what was read.
@@ -19,19 +20,29 @@ pub(super) fn verdicts(
     capacity: &Capacity,
     found: &Found,
 ) -> Vec<Verdict> {
-    let total = found.total();
+    let mut total = found.total();
+    if let Some((_, last)) =
+        found.passes.last().filter(|(_, last)| course.ground.is_folder && last.bytes() > 0)
+    {
+        // Of a folder each byte counts once, and a look back has read some of them before.
+        total = last.clone();
+    }
     let mut verdicts = Vec::new();
-    verdicts.extend(problem(&total, found.first()));
+    verdicts.extend(problem(course, &total, found.first()));
     verdicts.push(holds(course, evidence, capacity, &total));
     verdicts.push(reads_back(course, evidence, &total));
     verdicts
 }
 
-fn problem(total: &Damage, first: Option<&Damaged>) -> Option<Verdict> {
+fn problem(course: &Course<'_>, total: &Damage, first: Option<&Damaged>) -> Option<Verdict> {
     let first = first.filter(|_| total.bytes() > 0)?;
     let (bytes, checked) = (total.bytes(), total.checked_bytes);
-    let claim =
-        format!("{} of the {} that were read are not what was written.", amount(bytes), amount(checked));
+    let claim = if course.ground.is_folder {
+        let (right, checked, wrong) = (amount(checked - bytes), amount(checked), amount(bytes));
+        format!("{right} of the {checked} that were written read back right; {wrong} did not.")
+    } else {
+        format!("{} of the {} that were read are not what was written.", amount(bytes), amount(checked))
+    };
     let mut verdict = Verdict::new(claim, Standing::Holds).problem();
     for kind in Kind::ALL {
         let bytes = total.bytes_of(kind);
@@ -73,20 +84,32 @@ fn holds(course: &Course<'_>, evidence: &Evidence, capacity: &Capacity, total: &
     let claim = subject(evidence, course.ground.span);
     if let Some(most) = capacity.holds_at_most_bytes {
         let mut verdict = Verdict::new(claim, Standing::Fails);
-        if let Some(wrap) = capacity.wraps_at_bytes {
-            verdict = verdict.because(format!("addresses go round at {} ({wrap} bytes)", amount(wrap)));
-        }
+        verdict = match (capacity.wraps_at_bytes, capacity.device_wrap) {
+            (_, Some(DeviceWrap { at, shown_by })) => verdict.because(format!(
+                "the addresses of the device below wrap at {} ({at} bytes), by where {} of the files lie on it",
+                amount(at),
+                amount(shown_by)
+            )),
+            (Some(wrap), None) => {
+                verdict.because(format!("addresses go round at {} ({wrap} bytes)", amount(wrap)))
+            }
+            (None, None) => verdict,
+        };
         let least = capacity.holds_at_least_bytes;
-        verdict = verdict.because(match least {
-            least if least == most => format!("it holds {} ({most} bytes)", amount(most)),
-            least => format!("it holds {} at most, {} at least", amount(most), amount(least)),
+        verdict = verdict.because(match (capacity.device_wrap, least) {
+            (Some(_), _) => format!("the device holds no more than {} ({most} bytes)", amount(most)),
+            (None, least) if least == most => format!("it holds {} ({most} bytes)", amount(most)),
+            (None, least) => format!("it holds {} at most, {} at least", amount(most), amount(least)),
         });
         return early(verdict, course);
     }
     if total.bytes() > 0 {
-        let verdict = Verdict::new(claim, Standing::Fails)
-            .because("some of it is not what was written, and no single limit explains where");
-        return early(verdict, course);
+        let why = if course.ground.is_folder {
+            "where the device below ends does not follow from that: the file system decides where on it the files lie"
+        } else {
+            "some of it is not what was written, and no single limit explains where"
+        };
+        return early(Verdict::new(claim, Standing::Fails).because(why), course);
     }
     match doubt(course, evidence, total) {
         Some(doubt) => Verdict::new(claim, Standing::Undecided).because(doubt),
@@ -106,9 +129,8 @@ fn holds(course: &Course<'_>, evidence: &Evidence, capacity: &Capacity, total: &
 fn early(verdict: Verdict, course: &Course<'_>) -> Verdict {
     let ios: u64 =
         course.done.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
-    let passed = course.reads().next().is_some();
-    let stopped = course.next.is_none() && !passed;
-    if stopped {
+    let passed = course.last_part_read().is_some_and(|part| part + 1 == course.ground.parts());
+    if course.next.is_none() && !passed {
         verdict
             .because(format!("found after {ios} I/Os, so the rest was not written"))
             .caveat("--full writes and reads all of it, and lists every damaged range")

@@ -1,5 +1,6 @@
 //! What a probe has found.
 
+use likenew_core::measurement_error::MeasurementError;
 use likenew_core::verdict::Series;
 
 use super::noise::Noise;
@@ -19,6 +20,12 @@ pub(super) struct Finding {
 }
 
 impl Finding {
+    /// What is left of it where I/Os of its probe failed: nothing is known of what it asked for.
+    pub(super) fn refused(self, error: &MeasurementError) -> Self {
+        let undecided = |property: Property| Property::undecided(property.key, format!("{error}"));
+        Self { properties: self.properties.into_iter().map(undecided).collect(), ..Self::default() }
+    }
+
     /// One property and its signature.
     pub(super) fn of(property: Property, picture: Option<(&'static str, Series)>) -> Self {
         Self { properties: vec![property], pictures: picture.into_iter().collect(), ..Self::default() }

@@ -201,11 +201,12 @@ fn alone_ns(scene: &Scene<'_>) -> f64 {
 }
 
 fn at_once(scene: &Scene<'_>, alone_ns: f64) -> String {
-    let rate = scene.ran(DEEP).map_or(0.0, Segment::iops);
-    if rate == 0.0 || alone_ns == 0.0 {
-        return String::new();
+    match scene.ran(DEEP).and_then(Segment::iops) {
+        Some(rate) if alone_ns > 0.0 => {
+            format!("; 32 in flight are read {:.1} times as fast as one", rate * alone_ns / 1e9)
+        }
+        _ => String::new(),
     }
-    format!("; 32 in flight are read {:.1} times as fast as one", rate * alone_ns / 1e9)
 }
 
 fn properties(pattern: &Pattern, busy: bool, at_once: &str) -> [Property; 2] {

@@ -43,7 +43,11 @@ impl<'a> Scene<'a> {
 
     /// Takes over what the probe has found, and what its workloads have written to find it. Returns what is for the reader alone.
     pub(super) fn learn(&mut self, finding: Finding) -> Pictures {
-        let Finding { mut properties, pictures, noise } = finding;
+        let failed = self.own.iter().find_map(|segment| segment.measurement_error());
+        let Finding { mut properties, pictures, noise } = match failed {
+            Some(error) => finding.refused(&error),
+            None => finding,
+        };
         let spent: u64 = self.own.iter().map(|segment| written(segment)).sum();
         properties.iter_mut().for_each(|property| property.bytes_written = spent);
         if let Some(noise) = noise {

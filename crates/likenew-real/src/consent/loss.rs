@@ -15,7 +15,7 @@ use crate::block::BlockDevice;
 use crate::device::capacity;
 use crate::fault::not_possible;
 use crate::identify::resolve;
-use crate::in_use::use_of;
+use crate::in_use::{Target, use_of};
 use crate::mounts::DeviceNumber;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
@@ -71,6 +71,15 @@ impl Loss {
         matches!(self.identity, Identity::Device { .. })
     }
 
+    /// All of its bytes, to ask who else uses them.
+    pub(super) fn target(&self) -> Option<Target> {
+        match self.identity {
+            Identity::Device { number, .. } => Target::device(&BlockDevice::numbered(number)?),
+            Identity::File { device, inode, .. } => Some(Target::file(device, inode, self.bytes)),
+            Identity::Other => None,
+        }
+    }
+
     fn of_device(path: PathBuf, device: &BlockDevice, opened: OwnedFd) -> Result<Self, Fault> {
         let disk = device.disk();
         if [device, &disk].iter().any(|device| device.attribute("ro").is_some_and(|ro| ro == "1")) {
@@ -109,7 +118,8 @@ fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, Fault
     let Some(device) = BlockDevice::numbered(number) else {
         return Err(refusal(path, NOTHING_BEHIND));
     };
-    match use_of(&device) {
+    let target = Target::device(&device).ok_or_else(|| refusal(path, NOTHING_BEHIND))?;
+    match use_of(&target) {
         Some(reason) => Err(refusal(path, &reason)),
         None => Ok(device),
     }

@@ -6,7 +6,6 @@
 
 mod agreement;
 mod identity;
-mod lease;
 mod loss;
 mod of_file;
 mod overwrite;
@@ -23,16 +22,19 @@ use rustix::io::Errno;
 
 pub use self::agreement::Agreement;
 pub use self::loss::Loss;
+pub(crate) use self::unused::partition_table;
 pub use self::unused::{UnusedConsent, UnusedSpace};
 use crate::clock::Monotonic;
 use crate::fault::not_possible;
+use crate::in_use::Claims;
 
 /// The right to overwrite one block device or file, and the hold on it: nobody can mount a device or claim it otherwise
-/// while this lives.
+/// while this lives, nor any other device over the same bytes.
 #[derive(Debug)]
 pub struct Consent {
     path: PathBuf,
     opened: OwnedFd,
+    claims: Claims,
 }
 
 impl Consent {
@@ -45,8 +47,8 @@ impl Consent {
         self.opened.as_fd()
     }
 
-    pub(crate) fn into_parts(self) -> (PathBuf, OwnedFd) {
-        (self.path, self.opened)
+    pub(crate) fn into_parts(self) -> (PathBuf, OwnedFd, Claims) {
+        (self.path, self.opened, self.claims)
     }
 }
 
@@ -55,8 +57,8 @@ const HOLD: OFlags = OFlags::EXCL.union(OFlags::DIRECT).union(OFlags::CLOEXEC);
 
 /// How often, and how long apart, a claim is tried: a drive of ours that was just closed may take the kernel a moment to
 /// let go of.
-const HOLD_TRIES: u32 = 100;
-const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
+pub(crate) const HOLD_TRIES: u32 = 100;
+pub(crate) const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
 
 /// Opens a block device for writing, exclusively.
 fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {

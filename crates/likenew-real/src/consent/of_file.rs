@@ -1,14 +1,12 @@
 //! What a file may be that must not be overwritten, whatever was typed.
 
-use std::fs;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
 
-use super::own_loop::backing_file;
-use crate::mounts::{Mount, unescape};
+use crate::in_use::{Target, use_of};
+use crate::mounts::Mount;
 use crate::scratch::{DIRECTORY, MARKER};
 
 /// File systems whose files are the kernel's own: writing there changes the machine, not a file.
@@ -69,39 +67,11 @@ pub(super) fn objection(path: &Path, opened: impl AsFd) -> Option<String> {
     if found.stx_size == 0 {
         return Some("it is empty, so there is nothing to measure with; give one as long as the test is to be, or a folder".to_owned());
     }
-    let number = (rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino);
-    if is_swap_file(number) {
-        return Some("it serves as swap; switch that off first (swapoff)".to_owned());
-    }
-    attached_to(number).map(|name| {
-        format!("the loop device {name} is attached to it; detach that first (losetup -d /dev/{name})")
-    })
+    let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
+    use_of(&Target::file(device, found.stx_ino, found.stx_size))
 }
 
 fn is_in_scratch(path: &Path) -> bool {
     let folder = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == DIRECTORY));
     folder.is_some_and(|folder| folder.join(MARKER).exists())
-}
-
-fn is_swap_file(number: (u64, u64)) -> bool {
-    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
-    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).map(unescape);
-    names.filter_map(|name| fs::metadata(name).ok()).any(|file| (file.dev(), file.ino()) == number)
-}
-
-/// The loop device behind which it is, by numbers where the device can be asked, else by the name that it was attached under.
-fn attached_to(number: (u64, u64)) -> Option<String> {
-    let folders = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let is_it =
-        |name: &str, backing: &str| match fs::File::open(Path::new("/dev").join(name)).map(backing_file) {
-            Ok(Ok(found)) => found == number,
-            _ => fs::metadata(backing).is_ok_and(|file| (file.dev(), file.ino()) == number),
-        };
-    folders
-        .filter_map(|entry| {
-            let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
-            Some((entry.file_name().into_string().ok()?, backing))
-        })
-        .find(|(name, backing)| is_it(name, backing.trim_end()))
-        .map(|(name, _)| name)
 }

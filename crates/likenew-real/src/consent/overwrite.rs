@@ -8,14 +8,15 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat};
 use rustix::io::Errno;
 
 use super::identity::Identity;
-use super::lease::{Lease, lease};
 use super::{Agreement, Consent, Loss, hold, refusal};
 use crate::block::BlockDevice;
 use crate::direct::Direct;
 use crate::fault::not_possible;
-use crate::in_use::use_of;
+use crate::in_use::{Claims, Target, use_of};
+use crate::lease::{Lease, NoLease};
+use crate::loop_device::Store;
 use crate::mounts::DeviceNumber;
-use crate::openers::{Sought, mounted_elsewhere, opener_of};
+use crate::openers::{Access, opener_of};
 
 impl Consent {
     /// Consents to overwriting the block device or file at `path`, after every check has passed: nobody uses it, directly or
@@ -59,14 +60,19 @@ impl Consent {
     /// Holds what was looked at.
     fn hold(path: &Path, loss: &Loss) -> Result<Self, Fault> {
         let opened = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
-        // What was looked at is what was opened, and is still what it was: from here on nobody can mount or claim it.
-        if Identity::of(&opened)? != loss.identity || Loss::at(&loss.path)? != *loss {
-            return Err(refusal(
-                path,
-                "it became something else since it was looked at; look again, and start again",
-            ));
+        let changed =
+            || refusal(path, "it became something else since it was looked at; look again, and start again");
+        if Identity::of(&opened)? != loss.identity {
+            return Err(changed());
         }
-        Ok(Self { path: path.to_owned(), opened })
+        let target = loss.target().ok_or_else(changed)?;
+        let claims = Claims::on(&target).map_err(|reason| refusal(path, &reason))?;
+        // What was looked at is what was opened, and is still what it was, and nobody has begun to use it: from here on nobody can mount or
+        // claim it, nor any other device over the same bytes.
+        if Loss::at(&loss.path)? != *loss {
+            return Err(changed());
+        }
+        Ok(Self { path: path.to_owned(), opened, claims })
     }
 }
 
@@ -81,7 +87,7 @@ impl Loss {
         let unnamed: Vec<&str> = carries
             .iter()
             .copied()
-            .filter(|found| !agreement.destroy.iter().any(|named| named.eq_ignore_ascii_case(found)))
+            .filter(|found| !agreement.destroy.iter().any(|typed| crate::signature::is_called(found, typed)))
             .collect();
         if unnamed.is_empty() {
             return Ok(());
@@ -113,19 +119,10 @@ fn holder_of(path: &Path) -> String {
         return "somebody holds it exclusively; end what uses it first".to_owned();
     };
     // Perhaps since it was looked at.
-    if let Some(reason) = use_of(&device) {
-        return reason;
-    }
-    let all = [device.clone(), device.disk()].into_iter().chain(device.partitions());
-    let found = all.filter_map(|device| mounted_elsewhere(device.number()?)).next();
-    match found {
-        Some((program, point)) => format!(
-            "it is mounted at {point} for {program}, which sees other mounts than this one does; unmount it there first (nsenter -t {} \
-             -m umount {point})",
-            program.process
-        ),
-        None => "somebody holds it exclusively; end what uses it first (fuser -v shows programs)".to_owned(),
-    }
+    let found = Target::device(&device).and_then(|target| use_of(&target));
+    found.unwrap_or_else(|| {
+        "somebody holds it exclusively; end what uses it first (fuser -v shows programs, zpool status pools of ZFS)".to_owned()
+    })
 }
 
 fn open_file(path: &Path) -> Result<OwnedFd, Fault> {
@@ -146,12 +143,13 @@ fn open_file(path: &Path) -> Result<OwnedFd, Fault> {
         return Err(refusal(path, "another program holds a lock on it; end that first"));
     }
     let stat = fstat(&opened).map_err(|errno| not_possible("look at", path, errno))?;
-    let sought = Sought::File(stat.st_dev, stat.st_ino);
-    match (lease(&opened), opener_of(sought)) {
-        (_, Some(program)) => Err(refusal(path, &format!("{program} has it open; end that first"))),
-        (Lease::Taken, None) => {
+    let sought = [Store::File { device: stat.st_dev, inode: stat.st_ino }];
+    // Given back at once: it is only asked whether anybody else has it open.
+    match (Lease::take(&opened).map(drop), opener_of(&sought, Access::Any)) {
+        (_, Some((program, _))) => Err(refusal(path, &format!("{program} has it open; end that first"))),
+        (Err(NoLease::Taken), None) => {
             Err(refusal(path, "another program has it open; end that first (fuser -v shows programs)"))
         }
-        (Lease::Free | Lease::Unknown, None) => Ok(opened),
+        (Ok(()) | Err(NoLease::NotOwner | NoLease::Unknown), None) => Ok(opened),
     }
 }

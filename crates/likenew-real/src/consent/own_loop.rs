@@ -7,12 +7,13 @@ use std::path::Path;
 use likenew_core::fault::Fault;
 use rustix::fs::{FileType, fstat, stat};
 use rustix::io::Errno;
-use rustix::ioctl::{Getter, Opcode, ioctl};
 
-use super::{Consent, hold, open_for_reading, refusal};
+use super::{Consent, NOTHING_BEHIND, hold, open_for_reading, refusal};
 use crate::block::BlockDevice;
 use crate::fault::not_possible;
-use crate::mounts::{DeviceNumber, is_swap, mounted_at};
+use crate::in_use::{Claims, Target, use_of};
+use crate::loop_device::{Backing, Store};
+use crate::mounts::DeviceNumber;
 use crate::scratch::{DIRECTORY, holds_file};
 
 impl Consent {
@@ -39,15 +40,9 @@ impl Consent {
         }
         let look = open_for_reading(path)?;
         check_is_ours(&look, path)?;
-        if let Some(point) = mounted_at(number) {
-            return refuse(&format!("it is mounted at {point}; unmount it first"));
-        }
-        if is_swap(number) {
-            return refuse("it serves as swap; switch that off first (swapoff)");
-        }
-        if let Some(holder) = device.holders().first() {
-            return refuse(&format!("it carries {holder} (LVM, RAID or encryption); take that down first"));
-        }
+        let Some(target) = Target::device(&device) else { return refuse(NOTHING_BEHIND) };
+        let unused = || use_of(&target).map_or(Ok(()), |reason| Err(refusal(path, &reason)));
+        unused()?;
         drop(look);
         let device = match hold(path) {
             Err(Errno::BUSY) => return refuse("somebody holds it exclusively; end what uses it first"),
@@ -60,17 +55,19 @@ impl Consent {
             return refuse("it became another device while it was checked; start again");
         }
         check_is_ours(&device, path)?;
-        Ok(Self { path: path.to_owned(), opened: device })
+        let claims = Claims::on(&target).map_err(|reason| refusal(path, &reason))?;
+        unused()?;
+        Ok(Self { path: path.to_owned(), opened: device, claims })
     }
 }
 
 /// Major number of loop devices (Documentation/admin-guide/devices.txt of the Linux sources).
 const LOOP_MAJOR: u32 = 7;
 fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), Fault> {
-    match backing_file(device) {
+    match Backing::of_open(device) {
         Err(Errno::NXIO) => Err(refusal(path, "no file is attached to it (losetup)")),
         Err(errno) => Err(not_possible("ask for the backing file of", path, errno)),
-        Ok((device, inode)) if holds_file(device, inode) => Ok(()),
+        Ok(Backing { store: Store::File { device, inode }, .. }) if holds_file(device, inode) => Ok(()),
         Ok(_) => Err(refusal(
             path,
             &format!(
@@ -78,25 +75,4 @@ fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), Fault> {
             ),
         )),
     }
-}
-
-/// `LOOP_GET_STATUS64` of linux/loop.h.
-const LOOP_GET_STATUS64: Opcode = 0x4C05;
-
-/// `struct loop_info64` of linux/loop.h; what is not needed is left as bytes.
-#[repr(C)]
-struct LoopInfo {
-    device: u64,
-    inode: u64,
-    rest: [u64; 27],
-}
-
-/// Numbers of the device and inode of a loop device's backing file.
-#[allow(unsafe_code, reason = "a loop device tells its backing file by an ioctl only")]
-pub(super) fn backing_file(device: impl AsFd) -> rustix::io::Result<(u64, u64)> {
-    const { assert!(size_of::<LoopInfo>() == 232) };
-    // SAFETY: the kernel writes one `struct loop_info64`, of 232 bytes, which any bytes are a valid value of.
-    let info = unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }?;
-    let LoopInfo { device, inode, rest: _ } = info;
-    Ok((device, inode))
 }

@@ -25,7 +25,7 @@ use crate::clock::Monotonic;
 use crate::device::capacity;
 use crate::fault::not_possible;
 use crate::identify::resolve;
-use crate::in_use::{add_with_what_is_below, below, use_of_whole};
+use crate::in_use::{Target, add_with_what_is_below, below, use_of};
 use crate::mounts::Mount;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
@@ -108,9 +108,6 @@ impl UnusedSpace {
         if disk.is_partition() {
             return Err(refuse("it is a partition, and what is free lies beside those; give the whole disk"));
         }
-        if let Some(reason) = use_of_whole(&disk) {
-            return Err(refuse(&reason));
-        }
         if disk.attribute("ro").is_some_and(|ro| ro == "1") {
             return Err(refuse("it is write-protected; look for a switch, or blockdev --setrw"));
         }
@@ -152,9 +149,14 @@ impl UnusedSpace {
         if partitions.is_empty() {
             return Err(refuse("it has no partitions; to discard all of it, give consent to the whole disk"));
         }
+        let ranges = holes(&partitions, end.min(bytes));
+        let target = Target::parts(&disk, ranges.clone()).ok_or_else(|| refuse(NOTHING_BEHIND))?;
+        if let Some(reason) = use_of(&target) {
+            return Err(refuse(&reason));
+        }
         let digest = digest(&opened, &tables).map_err(|errno| not_possible("read", &path, errno))?;
         let (id, model) = (StableId::of_device(&disk, bytes), disk.model());
-        Ok(Self { id, model, table, ranges: holes(&partitions, end.min(bytes)), identity, digest, path })
+        Ok(Self { id, model, table, ranges, identity, digest, path })
     }
 
     /// All of it together.
@@ -306,6 +308,18 @@ fn read(opened: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
         }
     }
     Ok(bytes)
+}
+
+/// Reads the table of this kind and everything that follows from it, for fuzzers.
+///
+/// # Errors
+/// A sentence: it cannot be read.
+pub(crate) fn partition_table(opened: &OwnedFd, kind: &str, bytes: u64) -> Result<(), String> {
+    let read = if kind == "gpt" { of_gpt(opened, 512) } else { of_dos(opened, 512, bytes) };
+    let Table { mut partitions, tables, end } = read?;
+    partitions.sort_by_key(|range| range.start);
+    let _ = holes(&partitions, end);
+    digest(opened, &tables).map(drop).map_err(|errno| errno.to_string())
 }
 
 #[cfg(test)]

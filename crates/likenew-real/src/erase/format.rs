@@ -1,5 +1,4 @@
-//! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base Specification 2.0, §5.14; NVM Command
-//! Set Specification, figure 97 for Identify Namespace).
+//! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base Specification 2.0, §5.14).
 //!
 //! The namespace is the one behind the descriptor that the consent holds: the kernel sends the command to that one's controller, and
 //! says its number. No name of a device is ever turned into another.
@@ -11,10 +10,10 @@ use super::ioctls::read_partitions_again;
 use super::nvme_status::in_words;
 use crate::block::BlockDevice;
 use crate::consent::Consent;
-use crate::facts::little;
 use crate::fault::failed;
 use crate::mounts::DeviceNumber;
 use crate::nvme_admin::{self, Format, Reads};
+use crate::standards::nvme::{Controller, Namespace};
 
 /// How it is erased. There is no third way: a format without an erase promises nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,15 +116,12 @@ impl FormatPlan {
         namespace: u32,
         erase: Erase,
     ) -> Result<Self, String> {
-        let byte = |answer: &[u8], at: usize| {
-            answer.get(at).copied().ok_or("its answer is too short; discard it instead")
-        };
-        // OACS, bit 1; FNA, bits 0 to 2 (figure 275).
-        if byte(controller, 256)? >> 1 & 1 == 0 {
+        let controller =
+            Controller::parse(controller).ok_or("its answer is too short; discard it instead")?;
+        if !controller.formats() {
             return Err("the drive says that it can not be formatted; discard it instead".to_owned());
         }
-        let attributes = byte(controller, 524)?;
-        if erase == Erase::Key && attributes >> 2 & 1 == 0 {
+        if erase == Erase::Key && !controller.erases_key() {
             return Err(
                 "the drive says that it can not erase by its key; take the erase of user data (1)".to_owned()
             );
@@ -137,38 +133,28 @@ impl FormatPlan {
             .filter(|number| *number != namespace)
             .map(|number| number.to_string())
             .collect();
-        // Bit 0: a format reaches all namespaces; bit 1: so does an erase.
-        if attributes & 0b11 != 0 && !others.is_empty() {
+        if controller.formats_all_namespaces() && !others.is_empty() {
             return Err(format!(
                 "the drive formats all of its namespaces at once, and there are others (number {}), which you have not agreed to lose; detach \
                  or delete them first (nvme detach-ns), or discard this one",
                 others.join(", ")
             ));
         }
-        // FLBAS (figure 97): bits 3 to 0 and, where there are more than 16 formats, 6 and 5 above them; bit 4 says where metadata stands.
-        let flbas = byte(identify, 26)?;
-        let has_more = byte(identify, 25)? >= 16;
-        let format_index = flbas & 0xF | if has_more { (flbas >> 5 & 3) << 4 } else { 0 };
-        let at = 128 + 4 * usize::from(format_index);
-        let metadata_bytes = u16::from(byte(identify, at)?) | u16::from(byte(identify, at + 1)?) << 8;
-        let shift = byte(identify, at + 2)?;
-        let blocks = little(identify, 0, 8).filter(|blocks| *blocks > 0);
-        let (Some(blocks), 9..=16) = (blocks, shift) else {
+        let found = Namespace::parse(identify).filter(|found| found.size_blocks > 0);
+        let Some(found) = found else {
             return Err("its answer about its format makes no sense; discard it instead".to_owned());
         };
-        let bytes = blocks.saturating_mul(1 << shift);
+        let bytes = found.size_blocks.saturating_mul(found.format.block_bytes);
         let timeout_ms = TIMEOUT_MS + (bytes >> 40) * TIMEOUT_MS_PER_TIB;
-        // DPS: bits 2 to 0 and 3.
-        let protection = byte(identify, 29)?;
         Ok(Self {
             namespace,
             erase,
-            format_index,
-            block_bytes: 1 << shift,
-            metadata_bytes,
-            extended_blocks: flbas >> 4 & 1 == 1,
-            protection: protection & 7,
-            protection_first: protection >> 3 & 1 == 1,
+            format_index: found.format_index,
+            block_bytes: found.format.block_bytes,
+            metadata_bytes: found.format.metadata_bytes,
+            extended_blocks: found.extended_blocks,
+            protection: found.protection,
+            protection_first: found.protection_first,
             bytes,
             timeout_ms: u32::try_from(timeout_ms).unwrap_or(u32::MAX),
         })
@@ -226,6 +212,17 @@ impl FormatPlan {
         // All but the kind of erase and the timeout is read from the drive again.
         let is_as_before = Self::of(consent, self.erase).is_ok_and(|now| now == *self);
         Ok(Formatted { is_as_before, partitions_read })
+    }
+}
+
+/// Makes a plan of these answers, and its command, for fuzzers.
+pub(crate) fn fuzzed(controller: &[u8], identify: &[u8]) {
+    let mut active = vec![0; 4096];
+    active[0] = 1;
+    for erase in [Erase::UserData, Erase::Key] {
+        if let Ok(plan) = FormatPlan::from(controller, &active, identify, 1, erase) {
+            let _ = (plan.word_10(), plan.in_words());
+        }
     }
 }
 

@@ -1,89 +1,24 @@
 //! Erases that are only written down, with everything that is known of the very drive: ATA secure erase and the sanitize commands of ATA
 //! and NVMe. Nothing here does any of it.
 //!
-//! The words of IDENTIFY DEVICE are those of ACS-3: 59 (sanitize), 82 (security), 89 and 90 (minutes), 128 (security's state). The commands
-//! are those of hdparm(8) and of nvme-sanitize(1).
+//! The commands are those of hdparm(8) and of nvme-sanitize(1).
 
 use std::path::Path;
 
 use crate::ata_command;
-use crate::facts::little;
+pub use crate::standards::ata::AtaSecurity;
+use crate::standards::nvme::Controller;
+pub use crate::standards::sanitize::Sanitize;
 
 /// The password for a secure erase: fixed and written down, since a power cut leaves the drive locked by it; and not empty, as some
 /// programs and drives do not agree about an empty one.
 pub const PASSWORD: &str = "likenew";
 
-/// State of the Security feature set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AtaSecurity {
-    /// The drive has it.
-    pub supported: bool,
-    /// A password is set.
-    pub enabled: bool,
-    /// Data can not be read before it is unlocked.
-    pub locked: bool,
-    /// It takes no commands of security until it was without power.
-    pub frozen: bool,
-    /// Too many passwords were tried.
-    pub expired: bool,
-    /// It has the enhanced erase.
-    pub enhanced: bool,
-    /// How long the erase takes by its own estimate, and the enhanced one; more than so many where it says no more.
-    pub minutes: Option<u32>,
-    /// See `minutes`.
-    pub minutes_enhanced: Option<u32>,
-    /// It has Sanitize, with block erase, with a change of its key, with overwriting.
-    pub sanitize: Sanitize,
-}
-
-/// What a drive can sanitize by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sanitize {
-    /// Erasing blocks of flash.
-    pub block: bool,
-    /// Changing the key.
-    pub crypto: bool,
-    /// Writing everything.
-    pub overwrite: bool,
-}
-
-impl Sanitize {
-    pub(crate) fn is_any(self) -> bool {
-        self.block || self.crypto || self.overwrite
-    }
-}
-
 impl AtaSecurity {
     /// Of a disk, by the kernel's name; nothing for what is no ATA drive, or where that can not be asked.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let opened = std::fs::File::open(Path::new("/dev").join(name)).ok()?;
-        ata_command::identify(&opened).ok().map(|words| Self::from(&words))
-    }
-
-    /// From IDENTIFY DEVICE.
-    fn from(words: &[u16; 256]) -> Self {
-        let bit = |word: usize, bit: u32| words[word] >> bit & 1 == 1;
-        // Bit 15 tells the longer form; in units of two minutes, and the largest value is "or more".
-        let minutes = |word: u16| {
-            let units = if word >> 15 == 1 { word & 0x7FFF } else { word & 0xFF };
-            (units > 0).then(|| u32::from(units) * 2)
-        };
-        let has_sanitize = bit(59, 12);
-        Self {
-            supported: bit(128, 0),
-            enabled: bit(128, 1),
-            locked: bit(128, 2),
-            frozen: bit(128, 3),
-            expired: bit(128, 4),
-            enhanced: bit(128, 5),
-            minutes: minutes(words[89]),
-            minutes_enhanced: minutes(words[90]),
-            sanitize: Sanitize {
-                block: has_sanitize && bit(59, 15),
-                overwrite: has_sanitize && bit(59, 14),
-                crypto: has_sanitize && bit(59, 13),
-            },
-        }
+        ata_command::identify(&opened).ok().map(|identify| identify.security())
     }
 
     /// What to know and to type for a secure erase of the drive at `path`, line by line. Commands begin with four blanks.
@@ -174,11 +109,9 @@ impl AtaSecurity {
     }
 }
 
-/// What an NVMe drive can sanitize by, from Identify Controller (SANICAP, bytes 331 to 328), or nothing where it can not.
+/// What an NVMe drive can sanitize by, from Identify Controller, or nothing where it cannot.
 pub fn nvme_sanitize_of(controller: &[u8]) -> Option<Sanitize> {
-    let capabilities = little(controller, 328, 4)?;
-    let bit = |bit: u32| capabilities >> bit & 1 == 1;
-    Some(Sanitize { crypto: bit(0), block: bit(1), overwrite: bit(2) }).filter(|sanitize| sanitize.is_any())
+    Controller::parse(controller)?.sanitize()
 }
 
 /// What to know and to type for a sanitize of the NVMe drive with the controller at `path`.
@@ -221,37 +154,6 @@ pub fn nvme_sanitize(path: &Path, can: Option<Sanitize>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(set: &[(usize, u16)]) -> [u16; 256] {
-        let mut words = [0; 256];
-        set.iter().for_each(|(at, word)| words[*at] = *word);
-        words
-    }
-
-    #[test]
-    fn the_drives_own_words_are_read() {
-        assert_eq!(AtaSecurity::from(&words(&[])), AtaSecurity::default());
-        let security = AtaSecurity::from(&words(&[
-            (128, 0b10_1001),
-            (89, 30),
-            (90, 0x8000 | 300),
-            (59, 1 << 12 | 1 << 15),
-        ]));
-        assert!(
-            security.supported
-                && security.frozen
-                && security.enhanced
-                && !security.enabled
-                && !security.locked
-        );
-        assert_eq!((security.minutes, security.minutes_enhanced), (Some(60), Some(600)));
-        assert_eq!(security.sanitize, Sanitize { block: true, ..Sanitize::default() });
-        assert_eq!(
-            AtaSecurity::from(&words(&[(59, 1 << 15)])).sanitize,
-            Sanitize::default(),
-            "without the feature set"
-        );
-    }
 
     #[test]
     fn what_is_to_be_typed_fits_the_drive() {

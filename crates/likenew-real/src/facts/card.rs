@@ -43,7 +43,7 @@ fn timing(subject: &Subject<'_>) -> Fact<String> {
     text.and_then("it names no timing", |text| {
         let line = text.lines().find_map(|line| line.strip_prefix("timing spec:"))?;
         let words = line.split_once('(')?.1.split_once(')')?.0;
-        super::bytes::text(words.as_bytes())
+        crate::standards::bytes::text(words.as_bytes())
     })
 }
 

@@ -3,8 +3,8 @@
 use likenew_core::facts::{Cloud, Counts, Fact};
 
 use super::asker::Question;
-use super::bytes::little;
 use super::subject::Subject;
+use crate::standards::bytes::little;
 
 /// Amazon's log page of performance, and the words that it begins with for a volume of EBS and for a drive of the machine itself
 /// (nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS detailed performance statistics").

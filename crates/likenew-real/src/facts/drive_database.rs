@@ -50,6 +50,13 @@ pub(crate) fn database(roots: &Roots, model: Option<&str>, firmware: Option<&str
     }
 }
 
+/// Whether a database has entries, one of which may be of this drive.
+pub(crate) fn finds(text: &str, model: &str, firmware: &str) -> bool {
+    let entries = entries(text);
+    let _ = entries.iter().any(|entry| entry.is_of(model, firmware));
+    !entries.is_empty()
+}
+
 /// One entry; the regular expressions stay text until one is needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Entry {

@@ -5,12 +5,14 @@ use likenew_core::facts::{DriveKind, Fact, Identity, Serial};
 use sha2::Sha256;
 
 use super::asker::Question;
-use super::bytes::{ata_text, little, word};
 use super::roots::Roots;
 use super::subject::Subject;
 use crate::block::BlockDevice;
 use crate::identify::virtual_by;
 use crate::stable_id::StableId;
+use crate::standards::ata::IdentifyDevice;
+use crate::standards::nvme::Controller;
+use crate::standards::scsi;
 
 /// What the salt of serial numbers is made for, so that no other use of it gives the same hash.
 const PURPOSE: &[u8] = b"likenew: serial number of a drive";
@@ -32,12 +34,12 @@ pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
     }
 }
 
-fn model(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<String> {
+fn model(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String> {
     if subject.kind == DriveKind::Card {
         return subject.line("device/name");
     }
     // /sys has the 16 characters of SCSI, which is less than ATA's 40.
-    let whole = identify.clone().and_then("it gives no model", |identify| ata_text(&identify, 27..47));
+    let whole = identify.clone().and_then("it gives no model", |identify| identify.model());
     let udev = || {
         if subject.kind == DriveKind::Sata { subject.udev("ID_MODEL_ENC") } else { Fact::Unasked }
     };
@@ -64,12 +66,12 @@ fn first_known<T>(facts: impl IntoIterator<Item = Fact<T>>) -> Fact<T> {
     last
 }
 
-fn firmware(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<String> {
+fn firmware(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String> {
     if matches!(subject.kind, DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Other)
     {
         return Fact::Unasked;
     }
-    let ata = identify.clone().and_then("it gives no firmware", |identify| ata_text(&identify, 23..27));
+    let ata = identify.clone().and_then("it gives no firmware", |identify| identify.firmware());
     first_known([
         ata,
         subject.line("device/firmware_rev"),
@@ -78,12 +80,12 @@ fn firmware(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<String> {
     ])
 }
 
-fn serial(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<Serial> {
+fn serial(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Serial> {
     if matches!(subject.kind, DriveKind::Memory | DriveKind::Network) {
         return Fact::Unasked;
     }
     let origin = "the drive's serial number, hashed with /etc/machine-id";
-    let ata = identify.clone().and_then("it gives none", |identify| ata_text(&identify, 10..20));
+    let ata = identify.clone().and_then("it gives none", |identify| identify.serial());
     let plain = ata.value().cloned().or_else(|| {
         let id = StableId::of_drive(&subject.device)?;
         (id.kind == "serial number").then_some(id.text)
@@ -110,8 +112,8 @@ fn hash(roots: &Roots, serial: &str) -> Option<String> {
     Some(bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// ATA: word 217 (ACS-3), or what udev has made of it. SCSI: page B1h.
-fn rotation(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<u32> {
+/// ATA: what IDENTIFY DEVICE says, or what udev has made of it. SCSI: page B1h.
+fn rotation(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<u32> {
     match subject.kind {
         DriveKind::Nvme | DriveKind::Card => return Fact::known(0, "such drives are flash"),
         DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Other => {
@@ -119,28 +121,16 @@ fn rotation(subject: &Subject<'_>, identify: &Fact<Vec<u8>>) -> Fact<u32> {
         }
         _ => {}
     }
-    let ata = identify.clone().and_then(SILENT, |identify| turns(word(&identify, 217)?));
+    let ata = identify.clone().and_then(SILENT, |identify| identify.rotation_rpm());
     let scsi = scsi_rotation(subject.roots, &subject.device);
     let udev = subject.udev("ID_ATA_ROTATION_RATE_RPM").and_then(SILENT, |text| text.parse().ok());
     first_known([ata, scsi, udev])
 }
 
-/// What bytes 4 and 5 of SCSI's page B1h say (SBC-3), as the kernel keeps them.
+/// What SCSI's page B1h says, as the kernel keeps it.
 pub(crate) fn scsi_rotation(roots: &Roots, device: &BlockDevice) -> Fact<u32> {
     let page = roots.bytes(&Roots::place(device, "device/vpd_pgb1"));
-    page.and_then(SILENT, |page| {
-        let number = page.get(4..6).filter(|_| page.get(1) == Some(&0xB1))?;
-        turns(u16::from_be_bytes([number[0], number[1]]))
-    })
-}
-
-/// 1 is no rotation, 0401h to FFFEh turns in a minute.
-fn turns(number: u16) -> Option<u32> {
-    match number {
-        1 => Some(0),
-        0x0401..=0xFFFE => Some(u32::from(number)),
-        _ => None,
-    }
+    page.and_then(SILENT, |page| scsi::rotation_rpm(&page))
 }
 
 /// Makers of controllers that are there in software alone, by their numbers (the PCI ID database): the drives at them have any name that
@@ -173,21 +163,17 @@ fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
     })
 }
 
-/// ATA: word 169 bit 0 (ACS-3). NVMe: Dataset Management, bit 2 of ONCS. SCSI: LBPU, bit 7 of byte 5 of page B2h (SBC-3).
-fn knows_trim(subject: &Subject<'_>, identify: Fact<Vec<u8>>) -> Fact<bool> {
-    let why = "the answer is too short";
+/// ATA: TRIM. NVMe: Dataset Management. SCSI: UNMAP.
+fn knows_trim(subject: &Subject<'_>, identify: Fact<IdentifyDevice>) -> Fact<bool> {
     match subject.kind {
-        DriveKind::Sata => identify.and_then(why, |identify| Some(word(&identify, 169)? & 1 == 1)),
+        DriveKind::Sata => identify.map(|identify| identify.trim().trims),
         DriveKind::Nvme => subject
             .ask(Question::NvmeController)
-            .and_then(why, |answer| Some(little(&answer, 520, 2)? >> 2 & 1 == 1)),
+            .and_then("the answer is too short", |answer| Some(Controller::parse(&answer)?.trims())),
         DriveKind::Scsi | DriveKind::Usb => subject
             .roots
             .bytes(&Roots::place(&subject.device, "device/vpd_pgb2"))
-            .and_then("the page is not what it should be", |page| {
-                let flags = page.get(5).filter(|_| page.get(1) == Some(&0xB2))?;
-                Some(flags & 0x80 != 0)
-            }),
+            .and_then("the page is not what it should be", |page| Some(scsi::provisioning(&page)?.unmaps)),
         _ => Fact::Unasked,
     }
 }

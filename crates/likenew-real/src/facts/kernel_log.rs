@@ -12,7 +12,7 @@ use crate::drive_facts::clean;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     at_s: f64,
-    text: String,
+    pub(crate) text: String,
 }
 
 /// All records of the log that can be read.
@@ -167,7 +167,7 @@ const WORDS: [(LogKind, &[&str]); 8] = [
 ];
 
 /// What a line tells of, by words that drivers use. Lines that only say that a drive was found are of no kind.
-fn kind(text: &str) -> Option<LogKind> {
+pub(crate) fn kind(text: &str) -> Option<LogKind> {
     // By these a driver says how it is set up, in words that stand in complaints, too.
     const SETTINGS: [&str; 4] = ["AER: enabled with", "TaskAbort/Reset timeout", "hcc params", "quirk_"];
     if SETTINGS.iter().any(|words| text.contains(words)) {

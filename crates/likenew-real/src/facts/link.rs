@@ -3,7 +3,6 @@
 use likenew_core::facts::link::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
 use likenew_core::facts::{DriveKind, Fact, Hop, Link};
 
-use super::bytes::word;
 use super::subject::Subject;
 
 /// The way from the host to the drive.
@@ -161,13 +160,11 @@ fn sata_hops(subject: &Subject<'_>) -> Vec<Hop> {
 
 fn sata_drive(subject: &Subject<'_>) -> Hop {
     let identify = subject.ata_identify();
-    let of_generation = |generation: u32| (1..=3).contains(&generation).then(|| 750_000_000 << generation);
-    let best = identify.clone().and_then("it does not say", |identify| {
-        let speeds = word(&identify, 76).filter(|word| *word != 0xFFFF)? >> 1 & 0b111;
-        of_generation(u16::BITS - speeds.leading_zeros())
-    });
-    let now = identify
-        .and_then("it does not say", |identify| of_generation(u32::from(word(&identify, 77)? >> 1 & 0b111)));
+    let bits_per_s = |generation: u32| 750_000_000 << generation;
+    let best = identify
+        .clone()
+        .and_then("it does not say", |identify| identify.sata_generation_max().map(bits_per_s));
+    let now = identify.and_then("it does not say", |identify| identify.sata_generation().map(bits_per_s));
     sata_hop(subject.name(), "the drive", now, best)
 }
 

@@ -29,7 +29,12 @@ pub(crate) struct Smartctl(Fact<Value>);
 impl Smartctl {
     /// Asks it.
     pub(crate) fn ask(subject: &Subject<'_>) -> Self {
-        Self(read(subject.ask(Question::Smartctl)))
+        Self::read(subject.ask(Question::Smartctl))
+    }
+
+    /// What it has answered.
+    pub(crate) fn read(answer: Fact<Vec<u8>>) -> Self {
+        Self(read(answer))
     }
 
     /// Why there is no answer.

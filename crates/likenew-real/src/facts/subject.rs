@@ -6,6 +6,9 @@ use super::asker::{Asker, Question, fact};
 use super::roots::Roots;
 use crate::block::BlockDevice;
 use crate::layer_kind::layer_kind;
+use crate::standards::ata::IdentifyDevice;
+use crate::standards::bytes::text;
+use crate::standards::scsi;
 
 /// A drive at the bottom of a stack.
 pub(crate) struct Subject<'a> {
@@ -42,32 +45,30 @@ impl<'a> Subject<'a> {
         fact(self.asker.ask(&self.name(), question), question.origin())
     }
 
-    /// ATA's IDENTIFY DEVICE: out of the page that the kernel keeps of it (SPC-4, ATA Information, 89h, from byte 60 on), which everyone
-    /// may read, or by asking.
-    pub(crate) fn ata_identify(&self) -> Fact<Vec<u8>> {
+    /// ATA's IDENTIFY DEVICE: out of the page that the kernel keeps of it, which everyone may read, or by asking.
+    pub(crate) fn ata_identify(&self) -> Fact<IdentifyDevice> {
         if self.kind != DriveKind::Sata {
             return Fact::Unasked;
         }
         let page = self.roots.bytes(&Roots::place(&self.device, "device/vpd_pg89"));
-        let inside = |page: Vec<u8>| {
-            let is_page = page.get(1) == Some(&0x89);
-            page.get(60..572)
-                .filter(|identify| is_page && identify.iter().any(|byte| *byte != 0))
-                .map(<[u8]>::to_vec)
-        };
+        let inside = |page: Vec<u8>| scsi::ata_identify(&page).and_then(IdentifyDevice::parse);
         let kept = page.and_then("the page is not what it should be", inside);
-        if kept.value().is_some() { kept } else { self.ask(Question::AtaIdentify) }
+        if kept.value().is_some() {
+            return kept;
+        }
+        self.ask(Question::AtaIdentify)
+            .and_then("the answer is too short", |answer| IdentifyDevice::parse(&answer))
     }
 
     /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's ata_id and usb_id).
     pub(crate) fn udev(&self, name: &str) -> Fact<String> {
         let Some(number) = self.device.number() else { return Fact::Unasked };
         let file = format!("/run/udev/data/b{}:{}", number.major, number.minor);
-        let find = |text: String| {
-            let value = text
+        let find = |lines: String| {
+            let value = lines
                 .lines()
                 .find_map(|line| line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('='))?;
-            super::bytes::text(unescape(value).as_bytes())
+            text(unescape(value).as_bytes())
         };
         self.roots.text(&file).and_then("udev does not say", find)
     }

@@ -41,8 +41,8 @@ impl Asker for System {
                 Ok([&value.to_le_bytes()[..], &data].concat())
             }
             Question::AtaIdentify => {
-                let words = ata_command::identify(open_device(device)?).map_err(refusal)?;
-                Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+                let identify = ata_command::identify(open_device(device)?).map_err(refusal)?;
+                Ok(identify.to_bytes())
             }
             Question::AtaSmartData => ata(device, ata_command::Reads::SmartData),
             Question::AtaSmartThresholds => ata(device, ata_command::Reads::SmartThresholds),

@@ -9,14 +9,17 @@ use rustix::fs::{Mode, OFlags, open, stat};
 use rustix::io::Errno;
 
 use crate::block::BlockDevice;
-use crate::nvme_admin::{IDENTIFY_BYTES, Reads};
+use crate::nvme_admin::Reads;
+use crate::standards::ata::TrimSupport;
+use crate::standards::nvme::{Controller, Namespace};
+use crate::standards::scsi;
 use crate::{ata_command, nvme_admin};
 
 /// What the lowest device of a stack claims.
 pub(crate) fn disk_claims(stack: &[BlockDevice]) -> Seen {
     let Some(disk) = stack.last() else { return Seen::Unknown("no device is known below it".to_owned()) };
     let name = disk.name();
-    if let Some(claims) = disk.binary_attribute("device/vpd_pgb2").as_deref().and_then(parse_provisioning) {
+    if let Some(claims) = disk.binary_attribute("device/vpd_pgb2").as_deref().and_then(scsi_claims) {
         return Seen::TrimClaims(claims);
     }
     let is_nvme = name.starts_with("nvme");
@@ -30,9 +33,14 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> Seen {
         }
         Err(errno) => return Seen::Unknown(format!("{name} can not be opened: {errno}")),
     };
-    let claims = if is_nvme { nvme_claims(&device) } else { ata_claims(&device) };
+    let claims = if is_nvme {
+        nvme_claims(&device)
+    } else {
+        ata_command::identify(&device).map(|identify| Some(ata_claims(identify.trim())))
+    };
     match claims {
-        Ok(claims) => Seen::TrimClaims(claims),
+        Ok(Some(claims)) => Seen::TrimClaims(claims),
+        Ok(None) => Seen::Unknown(format!("the answer of {name} makes no sense")),
         Err(errno) => Seen::Unknown(format!("{name} did not answer: {errno}")),
     }
 }
@@ -49,14 +57,10 @@ pub(crate) fn allocated(stack: &[BlockDevice]) -> Option<(u64, String)> {
     if !disk.name().starts_with("nvme") {
         return None;
     }
-    let space = Namespace::parse(&nvme_identify(&open_disk(disk).ok()?, Reads::Namespace).ok()?);
-    // Many drives give the size of the namespace there, whatever is in use.
-    (space.used_blocks < space.size_blocks).then(|| {
-        (
-            space.used_blocks * space.block_bytes,
-            format!("NVMe's namespace utilisation (NUSE) of {}", disk.name()),
-        )
-    })
+    let (answer, _) = nvme_admin::read(open_disk(disk).ok()?, Reads::Namespace).ok()?;
+    let namespace = Namespace::parse(&answer)?;
+    let bytes = namespace.used_blocks?.checked_mul(namespace.format.block_bytes)?;
+    Some((bytes, format!("NVMe's namespace utilisation (NUSE) of {}", disk.name())))
 }
 
 fn open_disk(disk: &BlockDevice) -> Result<OwnedFd, Errno> {
@@ -64,87 +68,48 @@ fn open_disk(disk: &BlockDevice) -> Result<OwnedFd, Errno> {
     open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The Logical Block Provisioning page, 0xB2 (SBC-4): LBPU and LBPRZ.
-fn parse_provisioning(page: &[u8]) -> Option<Claims> {
-    if page.len() < 8 || page[1] != 0xB2 {
-        return None;
-    }
-    let zeros = page[5] >> 2 & 0b111;
+fn scsi_claims(page: &[u8]) -> Option<Claims> {
+    let found = scsi::provisioning(page)?;
     Some(Claims {
-        trims: Some(page[5] & 0x80 != 0),
-        reads_as: Some(if zeros & 1 == 1 { ReadsAs::Zeros } else { ReadsAs::Anything }),
-        evidence: format!("SCSI page B2h: LBPU {}, LBPRZ {zeros}", page[5] >> 7),
+        trims: Some(found.unmaps),
+        reads_as: Some(if found.reads_as & 1 == 1 { ReadsAs::Zeros } else { ReadsAs::Anything }),
+        evidence: format!("SCSI page B2h: LBPU {}, LBPRZ {}", u8::from(found.unmaps), found.reads_as),
     })
 }
 
-fn ata_claims(device: impl AsFd) -> Result<Claims, Errno> {
-    Ok(parse_identify_device(&ata_command::identify(device)?))
-}
-
-/// IDENTIFY DEVICE (ACS-3): word 169 bit 0 TRIM; word 69 bit 14 DRAT, the same bytes each time; bit 5 RZAT, zeros.
-fn parse_identify_device(words: &[u16; 256]) -> Claims {
-    let bit = |word: usize, bit: u32| words[word] >> bit & 1;
-    let (trim, same, zeros) = (bit(169, 0), bit(69, 14), bit(69, 5));
-    let reads_as = match (same, zeros) {
-        (1, 1) => ReadsAs::Zeros,
-        (1, _) => ReadsAs::Same,
+fn ata_claims(found: TrimSupport) -> Claims {
+    let TrimSupport { trims, reads_same, reads_zeros } = found;
+    let reads_as = match (reads_same, reads_zeros) {
+        (true, true) => ReadsAs::Zeros,
+        (true, false) => ReadsAs::Same,
         _ => ReadsAs::Anything,
     };
+    let [trim, same, zeros] = [trims, reads_same, reads_zeros].map(u8::from);
     Claims {
-        trims: Some(trim == 1),
+        trims: Some(trims),
         reads_as: Some(reads_as),
         evidence: format!("ATA IDENTIFY DEVICE: TRIM {trim}, DRAT {same}, RZAT {zeros}"),
     }
 }
 
-fn nvme_identify(device: impl AsFd, what: Reads) -> Result<[u8; IDENTIFY_BYTES], Errno> {
-    let (answer, _) = nvme_admin::read(device, what)?;
-    answer.try_into().map_err(|_| Errno::IO)
+fn nvme_claims(device: impl AsFd) -> Result<Option<Claims>, Errno> {
+    let (controller, _) = nvme_admin::read(&device, Reads::Controller)?;
+    let (namespace, _) = nvme_admin::read(&device, Reads::Namespace)?;
+    let answers = Controller::parse(&controller).zip(Namespace::parse(&namespace));
+    Ok(answers.map(|(controller, namespace)| claims_of(controller.trims(), namespace.deallocated)))
 }
 
-fn nvme_claims(device: impl AsFd) -> Result<Claims, Errno> {
-    let controller = nvme_identify(&device, Reads::Controller)?;
-    let namespace = Namespace::parse(&nvme_identify(&device, Reads::Namespace)?);
-    Ok(namespace.claims(&controller))
-}
-
-/// What is needed of Identify Namespace (NVM Command Set Specification 1.0, figure 97).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Namespace {
-    size_blocks: u64,
-    used_blocks: u64,
-    block_bytes: u64,
-    /// What deallocated blocks read as (DLFEAT).
-    deallocated: u8,
-}
-
-impl Namespace {
-    fn parse(answer: &[u8; IDENTIFY_BYTES]) -> Self {
-        let number = |at: usize| u64::from_le_bytes(answer[at..at + 8].try_into().expect("eight bytes"));
-        // The low bits of FLBAS say which of the formats, from byte 128 on, is in use; its third byte is the exponent of the length.
-        let format = usize::from(answer[26] & 0xF);
-        let exponent = u32::from(answer[128 + 4 * format + 2]).min(31);
-        Self {
-            size_blocks: number(0),
-            used_blocks: number(16),
-            block_bytes: 1 << exponent,
-            deallocated: answer[33],
-        }
-    }
-
-    fn claims(&self, controller: &[u8; IDENTIFY_BYTES]) -> Claims {
-        let optional = u16::from_le_bytes([controller[520], controller[521]]);
-        let trims = optional >> 2 & 1;
-        let reads_as = match self.deallocated & 0b111 {
-            1 => ReadsAs::Zeros,
-            2 => ReadsAs::Ones,
-            _ => ReadsAs::Anything,
-        };
-        Claims {
-            trims: Some(trims == 1),
-            reads_as: Some(reads_as),
-            evidence: format!("NVMe Identify: Dataset Management {trims}, DLFEAT {:#04x}", self.deallocated),
-        }
+/// What NVMe's Dataset Management and DLFEAT claim.
+fn claims_of(trims: bool, deallocated: u8) -> Claims {
+    let reads_as = match deallocated & 0b111 {
+        1 => ReadsAs::Zeros,
+        2 => ReadsAs::Ones,
+        _ => ReadsAs::Anything,
+    };
+    Claims {
+        trims: Some(trims),
+        reads_as: Some(reads_as),
+        evidence: format!("NVMe Identify: Dataset Management {}, DLFEAT {deallocated:#04x}", u8::from(trims)),
     }
 }
 
@@ -155,51 +120,34 @@ mod tests {
     #[test]
     fn scsi_claims_are_two_fields_of_one_page() {
         let page = |flags: u8| [0, 0xB2, 0, 4, 0, flags, 2, 0];
-        let claims = parse_provisioning(&page(0b1000_0100)).unwrap();
+        let claims = scsi_claims(&page(0b1000_0100)).unwrap();
         assert_eq!((claims.trims, claims.reads_as), (Some(true), Some(ReadsAs::Zeros)));
-        let claims = parse_provisioning(&page(0b0000_0000)).unwrap();
+        let claims = scsi_claims(&page(0b0000_0000)).unwrap();
         assert_eq!((claims.trims, claims.reads_as), (Some(false), Some(ReadsAs::Anything)));
-        assert_eq!(parse_provisioning(&page(0)[..5]), None);
-        assert_eq!(parse_provisioning(&[0; 64]), None, "another page");
+        assert_eq!(scsi_claims(&[0; 64]), None, "another page");
     }
 
     #[test]
     fn ata_claims_are_three_bits() {
-        let claims = |word_69: u16, word_169: u16| {
-            let mut words = [0; 256];
-            (words[69], words[169]) = (word_69, word_169);
-            let claims = parse_identify_device(&words);
+        let claims = |trims, reads_same, reads_zeros| {
+            let claims = ata_claims(TrimSupport { trims, reads_same, reads_zeros });
             (claims.trims.unwrap(), claims.reads_as.unwrap())
         };
-        assert_eq!(claims(1 << 14 | 1 << 5, 1), (true, ReadsAs::Zeros));
-        assert_eq!(claims(1 << 14, 1), (true, ReadsAs::Same));
+        assert_eq!(claims(true, true, true), (true, ReadsAs::Zeros));
+        assert_eq!(claims(true, true, false), (true, ReadsAs::Same));
         assert_eq!(
-            claims(1 << 5, 1),
+            claims(true, false, true),
             (true, ReadsAs::Anything),
             "zeros are promised only together with DRAT"
         );
-        assert_eq!(claims(0, 0), (false, ReadsAs::Anything));
+        assert_eq!(claims(false, false, false), (false, ReadsAs::Anything));
     }
 
     #[test]
     fn nvme_claims_come_from_controller_and_namespace() {
-        let (mut controller, mut answer) = ([0; IDENTIFY_BYTES], [0; IDENTIFY_BYTES]);
-        controller[520] = 1 << 2;
-        answer[..8].copy_from_slice(&1000u64.to_le_bytes());
-        answer[16..24].copy_from_slice(&400u64.to_le_bytes());
-        answer[26] = 1;
-        answer[128 + 4 + 2] = 12;
-        answer[33] = 0b1001;
-        let namespace = Namespace::parse(&answer);
-        assert_eq!(
-            namespace,
-            Namespace { size_blocks: 1000, used_blocks: 400, block_bytes: 4096, deallocated: 9 }
-        );
-        let claims = namespace.claims(&controller);
+        let claims = claims_of(true, 0b1001);
         assert_eq!((claims.trims, claims.reads_as), (Some(true), Some(ReadsAs::Zeros)));
-        controller[520] = 0;
-        answer[33] = 2;
-        let claims = Namespace::parse(&answer).claims(&controller);
+        let claims = claims_of(false, 2);
         assert_eq!((claims.trims, claims.reads_as), (Some(false), Some(ReadsAs::Ones)));
     }
 

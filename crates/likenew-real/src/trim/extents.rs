@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::os::fd::AsFd;
 
+use likenew_core::extents::ExtentMap;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 
@@ -120,6 +121,36 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
     Ok(found)
 }
 
+/// The pieces of the first `bytes` of a file that lie on the device as the file has them, for a target whose addresses of
+/// this file begin at `offset`. Nothing is written for the answer.
+///
+/// # Errors
+/// A sentence without a full stop: the file system does not tell, or the file lies in too many pieces.
+pub(crate) fn device_extents(
+    file: impl AsFd,
+    offset: u64,
+    bytes: u64,
+) -> Result<Vec<likenew_core::extents::Extent>, String> {
+    let found = extents(file, bytes, Flush::Never)
+        .map_err(|errno| format!("the file system does not say where a file lies: {errno}"))?;
+    if found.len() > ExtentMap::EXTENTS_MAX {
+        return Err(format!("a file lies in {} pieces, which are too many to be kept", found.len()));
+    }
+    let in_place = found.iter().filter(|extent| extent.unfit().is_none());
+    let piece = |extent: &Extent| likenew_core::extents::Extent {
+        offset: offset + extent.logical,
+        device_offset: extent.physical,
+        bytes: extent.length.min(bytes.saturating_sub(extent.logical)),
+    };
+    Ok(in_place.map(piece).collect())
+}
+
+/// Whether a file and a device can have it: a file system in user space answers what it likes.
+fn is_possible(extent: &Extent) -> bool {
+    let ends = |start: u64| start.checked_add(extent.length).is_some_and(|end| end <= i64::MAX as u64);
+    extent.length > 0 && ends(extent.logical) && ends(extent.physical)
+}
+
 /// The extents of one answer, and whether the file ends with them.
 fn parse(map: &Fiemap) -> (Vec<Extent>, bool) {
     let count = (map.mapped as usize).min(EXTENTS_AT_ONCE);
@@ -130,7 +161,27 @@ fn parse(map: &Fiemap) -> (Vec<Extent>, bool) {
         length: raw.length,
         flags: raw.flags,
     });
-    (extents.filter(|extent| extent.length > 0).collect(), raw.iter().any(|raw| raw.flags & EXTENT_LAST != 0))
+    (extents.filter(is_possible).collect(), raw.iter().any(|raw| raw.flags & EXTENT_LAST != 0))
+}
+
+/// What is made of an answer of FIEMAP with these extents (logical, physical, length, flags), for fuzzers; whether it has any.
+pub(crate) fn fuzzed_extents(bytes: &[u8]) -> bool {
+    let mut map = Fiemap {
+        start: 0,
+        length: u64::MAX,
+        flags: 0,
+        mapped: (bytes.len() / 28) as u32,
+        room: EXTENTS_AT_ONCE as u32,
+        reserved: 0,
+        extents: [NO_EXTENT; EXTENTS_AT_ONCE],
+    };
+    for (raw, bytes) in map.extents.iter_mut().zip(bytes.chunks_exact(28)) {
+        let number = |at: usize| crate::standards::bytes::little(bytes, at, 8).unwrap_or_default();
+        (raw.logical, raw.physical, raw.length) = (number(0), number(8), number(16));
+        raw.flags = crate::standards::bytes::little(bytes, 24, 4).unwrap_or_default() as u32;
+    }
+    let (extents, _) = parse(&map);
+    places(&extents, &(0..256 << 10)).is_ok()
 }
 
 /// Where the bytes `range` of a file stand on the device, in order of the file.

@@ -6,7 +6,7 @@ use likenew_core::powercut::{End, Power, Volatile};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::rig::{Counted, VolatilePaper, content, ranges};
+use super::rig::{Counted, VolatileFile, content, ranges};
 use crate::plan::Task;
 use crate::{Found, Refresh, RefreshError, Settings, Verify};
 
@@ -30,9 +30,9 @@ struct Counts {
 struct Case {
     truth: Vec<u8>,
     task: Task,
-    ground: Counted,
-    paper: VolatilePaper,
-    aside: VolatilePaper,
+    store: Counted,
+    file: VolatileFile,
+    salvage: VolatileFile,
     power: Power,
     random: Xoshiro256PlusPlus,
     cuts: u64,
@@ -63,9 +63,9 @@ impl Case {
         Self {
             truth,
             task,
-            ground: Counted { device, writes: BTreeMap::new() },
-            paper: VolatilePaper::new(seed ^ 1, &power),
-            aside: VolatilePaper::new(seed ^ 2, &power),
+            store: Counted { device, writes: BTreeMap::new() },
+            file: VolatileFile::new(seed ^ 1, &power),
+            salvage: VolatileFile::new(seed ^ 2, &power),
             power,
             random,
             cuts: 0,
@@ -90,15 +90,15 @@ impl Case {
         }
         self.power.on();
         self.is_whole();
-        let looked = Found::look(&mut self.ground, &mut self.paper, IDENTITY);
+        let looked = Found::look(&mut self.store, &mut self.file, IDENTITY);
         assert!(matches!(looked, Err(RefreshError::Finished)), "case {}", self.seed);
-        let most = self.ground.writes.values().max().copied().unwrap_or(0);
+        let most = self.store.writes.values().max().copied().unwrap_or(0);
         assert!(most <= 1 + self.cuts, "case {}: {most} writes after {} cuts", self.seed, self.cuts);
         counts.finished += 1;
     }
 
     fn begin(&mut self) -> Result<(), RefreshError> {
-        let mut refresh = Refresh::begin(&mut self.ground, &mut self.paper, &self.task)?;
+        let mut refresh = Refresh::begin(&mut self.store, &mut self.file, &self.task)?;
         // Some runs are stopped and go on, as after Ctrl-C.
         for _ in 0..self.random.random_range(0..40) {
             if refresh.step()?.is_none() {
@@ -106,10 +106,10 @@ impl Case {
             }
         }
         refresh.stop()?;
-        match Found::look(&mut self.ground, &mut self.paper, IDENTITY) {
+        match Found::look(&mut self.store, &mut self.file, IDENTITY) {
             Ok(found) => {
                 assert_eq!((found.in_flight().count(), found.differences().count()), (0, 0));
-                finish(found.go_on(&mut self.aside)?)
+                finish(found.go_on(&mut self.salvage)?)
             }
             Err(RefreshError::Finished) => Ok(()),
             Err(error) => Err(error),
@@ -117,16 +117,16 @@ impl Case {
     }
 
     fn go_on(&mut self, counts: &mut Counts) -> Result<(), RefreshError> {
-        let found = Found::look(&mut self.ground, &mut self.paper, IDENTITY);
+        let found = Found::look(&mut self.store, &mut self.file, IDENTITY);
         let found = match found {
             Err(RefreshError::Finished) => return Ok(()),
             found => found?,
         };
-        let refresh = match found.go_on(&mut self.aside) {
+        let refresh = match found.go_on(&mut self.salvage) {
             Err(RefreshError::TooMuch { .. }) if !self.power.is_off() => {
                 counts.by_word += 1;
-                let found = Found::look(&mut self.ground, &mut self.paper, IDENTITY)?;
-                found.with_owners_word().go_on(&mut self.aside)
+                let found = Found::look(&mut self.store, &mut self.file, IDENTITY)?;
+                found.with_owners_word().go_on(&mut self.salvage)
             }
             refresh => refresh,
         };
@@ -138,9 +138,9 @@ impl Case {
 
     fn come_back(&mut self, counts: &mut Counts) {
         let end = if self.random.random_range(0..3) == 0 { End::Killed } else { End::PowerLost };
-        self.ground.device.come_back(end);
-        self.paper.come_back(end);
-        self.aside.come_back(end);
+        self.store.device.come_back(end);
+        self.file.come_back(end);
+        self.salvage.come_back(end);
         self.power.on();
         self.cuts += 1;
         counts.cuts += 1;
@@ -152,17 +152,17 @@ impl Case {
 
     /// Everything but chunks in flight is whole; whether a journal was begun.
     fn look(&mut self, counts: &mut Counts) -> bool {
-        let found = match Found::look(&mut self.ground, &mut self.paper, IDENTITY) {
+        let found = match Found::look(&mut self.store, &mut self.file, IDENTITY) {
             Ok(found) => found,
             Err(RefreshError::Finished) => {
                 self.is_whole();
                 return true;
             }
-            Err(RefreshError::NoJournal(_) | RefreshError::Paper { .. }) => {
+            Err(RefreshError::NoJournal(_) | RefreshError::Journal { .. }) => {
                 // It was cut off while it began: nothing was written, and the owner removes it.
-                assert!(self.ground.writes.is_empty(), "case {}", self.seed);
+                assert!(self.store.writes.is_empty(), "case {}", self.seed);
                 self.is_whole();
-                self.paper = VolatilePaper::new(self.random.random(), &self.power);
+                self.file = VolatileFile::new(self.random.random(), &self.power);
                 counts.while_beginning += 1;
                 return false;
             }
@@ -176,7 +176,7 @@ impl Case {
         let inside = |at: u64| in_flight.iter().any(|place| place.contains(&at));
         for (index, block) in self.truth.chunks(512).enumerate() {
             let at = index * 512;
-            let device = &self.ground.device;
+            let device = &self.store.device;
             let is_whole = !device.is_unreadable(at, 512) && device.content()[at..at + 512] == *block;
             assert!(is_whole || inside(at as u64), "case {}: byte {at} was not in flight", self.seed);
             let differs = differences.iter().any(|difference| difference.place.contains(&(at as u64)));
@@ -186,13 +186,13 @@ impl Case {
     }
 
     fn is_whole(&self) {
-        let device = &self.ground.device;
+        let device = &self.store.device;
         assert!(device.content() == self.truth, "case {}", self.seed);
         assert!(!device.is_unreadable(0, self.truth.len()), "case {}", self.seed);
     }
 }
 
-fn finish<G: likenew_core::ground::Ground, P: crate::Paper>(
+fn finish<G: likenew_core::block_store::BlockStore, P: crate::DurableFile>(
     mut refresh: Refresh<G, P>,
 ) -> Result<(), RefreshError> {
     while refresh.step()?.is_some() {}

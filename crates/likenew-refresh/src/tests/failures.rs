@@ -1,15 +1,15 @@
-//! Drives and papers that fail: what is said, and that nothing is lost.
+//! Drives and files that fail: what is said, and that nothing is lost.
 
 use std::io;
 
-use likenew_core::ground::Ground;
+use likenew_core::block_store::BlockStore;
 use likenew_core::powercut::{Power, Volatile};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::rig::content;
 use crate::plan::Task;
-use crate::{Found, Paper, Refresh, RefreshError, Settings};
+use crate::{DurableFile, Found, Refresh, RefreshError, Settings};
 
 const CHUNK: u64 = 8192;
 
@@ -23,7 +23,7 @@ struct Bad {
     flushes: u32,
 }
 
-impl Ground for Bad {
+impl BlockStore for Bad {
     fn bytes(&self) -> u64 {
         self.device.bytes()
     }
@@ -55,7 +55,7 @@ impl Ground for Bad {
     }
 }
 
-fn ground(at: u64, forgets: bool) -> (Vec<u8>, Bad, Task) {
+fn store(at: u64, forgets: bool) -> (Vec<u8>, Bad, Task) {
     let truth = content(10 * CHUNK as usize, &mut Xoshiro256PlusPlus::seed_from_u64(3));
     let device = Volatile::new(truth.clone(), 512, 1, &Power::default());
     let task = Task {
@@ -66,17 +66,17 @@ fn ground(at: u64, forgets: bool) -> (Vec<u8>, Bad, Task) {
     (truth, Bad { device, at, forgets, is_well: false, flushes: 0 }, task)
 }
 
-fn run<G: Ground, P: Paper>(mut refresh: Refresh<G, P>) -> Result<(), RefreshError> {
+fn run<G: BlockStore, P: DurableFile>(mut refresh: Refresh<G, P>) -> Result<(), RefreshError> {
     while refresh.step()?.is_some() {}
     Ok(())
 }
 
 #[test]
 fn the_first_place_that_can_not_be_read_ends_it() {
-    let (truth, mut ground, task) = ground(u64::MAX, false);
-    ground.device.spoil(5 * CHUNK as usize / 512 + 3);
-    let mut paper = Vec::new();
-    let mut refresh = Refresh::begin(&mut ground, &mut paper, &task).unwrap();
+    let (truth, mut store, task) = store(u64::MAX, false);
+    store.device.spoil(5 * CHUNK as usize / 512 + 3);
+    let mut file = Vec::new();
+    let mut refresh = Refresh::begin(&mut store, &mut file, &task).unwrap();
     for _ in 0..5 {
         refresh.step().unwrap().unwrap();
     }
@@ -88,19 +88,19 @@ fn the_first_place_that_can_not_be_read_ends_it() {
     assert!(error.to_string().contains("8 KiB at byte 40960"), "{error}");
     assert!(!error.needs_journal(), "what came before is durable and was read back");
     drop(refresh);
-    assert!(ground.device.is_unreadable(5 * CHUNK as usize, 4096), "nobody has written there");
-    assert_eq!(ground.flushes, 3, "two chunks each, and what was written before");
+    assert!(store.device.is_unreadable(5 * CHUNK as usize, 4096), "nobody has written there");
+    assert_eq!(store.flushes, 3, "two chunks each, and what was written before");
     // It can be read again, for now: the refresh goes on from there.
-    ground.device.scribble(5 * CHUNK as usize, &truth[5 * CHUNK as usize..6 * CHUNK as usize]);
-    run(Found::look(&mut ground, &mut paper, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
-    assert!(ground.device.content() == truth);
+    store.device.scribble(5 * CHUNK as usize, &truth[5 * CHUNK as usize..6 * CHUNK as usize]);
+    run(Found::look(&mut store, &mut file, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    assert!(store.device.content() == truth);
 }
 
-/// A paper that notes where it was written, and that it was made durable.
+/// A file that notes where it was written, and that it was made durable.
 #[derive(Default)]
 struct Noted(Vec<u8>, Vec<Option<u64>>);
 
-impl Paper for Noted {
+impl DurableFile for Noted {
     fn bytes(&mut self) -> io::Result<u64> {
         self.0.bytes()
     }
@@ -122,50 +122,50 @@ impl Paper for Noted {
 
 #[test]
 fn what_begins_as_a_journal_is_whole() {
-    let (_, mut ground, task) = ground(u64::MAX, false);
-    let mut paper = Noted::default();
-    drop(Refresh::begin(&mut ground, &mut paper, &task).unwrap());
-    let steps = paper.1;
+    let (_, mut store, task) = store(u64::MAX, false);
+    let mut file = Noted::default();
+    drop(Refresh::begin(&mut store, &mut file, &task).unwrap());
+    let steps = file.1;
     assert!(steps.ends_with(&[None, Some(0), None]), "{steps:?}");
     assert!(steps[..steps.len() - 3].iter().all(|step| *step != Some(0)), "{steps:?}");
 }
 
 #[test]
 fn a_write_that_fails_is_made_up_for() {
-    let (truth, mut ground, task) = ground(3 * CHUNK + 700, false);
-    let mut paper = Vec::new();
-    let error = run(Refresh::begin(&mut ground, &mut paper, &task).unwrap()).unwrap_err();
+    let (truth, mut store, task) = store(3 * CHUNK + 700, false);
+    let mut file = Vec::new();
+    let error = run(Refresh::begin(&mut store, &mut file, &task).unwrap()).unwrap_err();
     assert!(matches!(error, RefreshError::Write { offset, .. } if offset == 3 * CHUNK), "{error}");
     assert!(error.to_string().contains("go on when the drive takes writes again"), "{error}");
     // Still so: the same again.
-    let again = Found::look(&mut ground, &mut paper, "").unwrap().go_on(&mut Vec::new()).unwrap_err();
+    let again = Found::look(&mut store, &mut file, "").unwrap().go_on(&mut Vec::new()).unwrap_err();
     assert!(matches!(again, RefreshError::Write { .. }), "{again}");
-    ground.is_well = true;
-    run(Found::look(&mut ground, &mut paper, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
-    assert!(ground.device.content() == truth);
+    store.is_well = true;
+    run(Found::look(&mut store, &mut file, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    assert!(store.device.content() == truth);
 }
 
 #[test]
 fn a_drive_that_does_not_keep_what_is_written_is_found_out_while_the_journal_has_it() {
-    let (truth, mut ground, task) = ground(4 * CHUNK + 700, true);
-    let mut paper = Vec::new();
-    let error = run(Refresh::begin(&mut ground, &mut paper, &task).unwrap()).unwrap_err();
+    let (truth, mut store, task) = store(4 * CHUNK + 700, true);
+    let mut file = Vec::new();
+    let error = run(Refresh::begin(&mut store, &mut file, &task).unwrap()).unwrap_err();
     assert!(matches!(error, RefreshError::NotKept { offset, .. } if offset == 4 * CHUNK), "{error}");
-    assert!(ground.device.content() != truth);
-    let pieces = crate::saved(&mut paper).unwrap();
+    assert!(store.device.content() != truth);
+    let pieces = crate::saved(&mut file).unwrap();
     let piece = pieces.iter().find(|piece| piece.place.start == 4 * CHUNK).unwrap();
     let mut taken = Vec::new();
-    piece.take_out(&mut paper, &mut taken).unwrap();
+    piece.take_out(&mut file, &mut taken).unwrap();
     assert!(taken == truth[4 * CHUNK as usize..5 * CHUNK as usize]);
-    ground.is_well = true;
-    run(Found::look(&mut ground, &mut paper, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
-    assert!(ground.device.content() == truth);
+    store.is_well = true;
+    run(Found::look(&mut store, &mut file, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    assert!(store.device.content() == truth);
 }
 
 #[test]
-fn a_paper_that_is_full_stops_it_before_the_ground_is_touched() {
+fn a_file_that_is_full_stops_it_before_the_store_is_touched() {
     struct Full(Vec<u8>, u32);
-    impl Paper for Full {
+    impl DurableFile for Full {
         fn bytes(&mut self) -> io::Result<u64> {
             self.0.bytes()
         }
@@ -181,14 +181,14 @@ fn a_paper_that_is_full_stops_it_before_the_ground_is_touched() {
         }
     }
     for writes in 0..8 {
-        let (truth, mut ground, task) = ground(u64::MAX, false);
-        let mut paper = Full(Vec::new(), writes);
-        let begun = Refresh::begin(&mut ground, &mut paper, &task);
+        let (truth, mut store, task) = store(u64::MAX, false);
+        let mut file = Full(Vec::new(), writes);
+        let begun = Refresh::begin(&mut store, &mut file, &task);
         let error = begun.and_then(run).unwrap_err();
-        assert!(matches!(error, RefreshError::Paper { .. }), "{error}");
-        assert!(ground.device.content() == truth);
-        paper.1 = u32::MAX;
-        match Found::look(&mut ground, &mut paper, "") {
+        assert!(matches!(error, RefreshError::Journal { .. }), "{error}");
+        assert!(store.device.content() == truth);
+        file.1 = u32::MAX;
+        match Found::look(&mut store, &mut file, "") {
             Ok(found) => run(found.go_on(&mut Vec::new()).unwrap()).unwrap(),
             Err(error) => assert!(matches!(error, RefreshError::NoJournal(_)) && writes < 4, "{error}"),
         }
@@ -196,28 +196,28 @@ fn a_paper_that_is_full_stops_it_before_the_ground_is_touched() {
 }
 
 #[test]
-fn a_journal_is_begun_on_an_empty_paper_alone() {
-    let (_, mut ground, task) = ground(u64::MAX, false);
-    let mut paper = Vec::new();
-    drop(Refresh::begin(&mut ground, &mut paper, &task).unwrap());
-    let before = paper.clone();
-    let error = Refresh::begin(&mut ground, &mut paper, &task).unwrap_err();
-    assert!(matches!(error, RefreshError::NotEmpty) && paper == before, "{error}");
+fn a_journal_is_begun_on_an_empty_file_alone() {
+    let (_, mut store, task) = store(u64::MAX, false);
+    let mut file = Vec::new();
+    drop(Refresh::begin(&mut store, &mut file, &task).unwrap());
+    let before = file.clone();
+    let error = Refresh::begin(&mut store, &mut file, &task).unwrap_err();
+    assert!(matches!(error, RefreshError::NotEmpty) && file == before, "{error}");
 }
 
 #[test]
 #[should_panic(expected = "goes on from its journal alone")]
 fn a_refresh_that_has_failed_takes_no_further_step() {
-    let (_, mut ground, task) = ground(0, false);
-    let mut refresh = Refresh::begin(&mut ground, Vec::new(), &task).unwrap();
+    let (_, mut store, task) = store(0, false);
+    let mut refresh = Refresh::begin(&mut store, Vec::new(), &task).unwrap();
     assert!(refresh.step().is_err());
     let _ = refresh.step();
 }
 
 #[test]
-fn whoever_wants_the_ground_gets_it_with_nothing_left_to_restore() {
+fn whoever_wants_the_store_gets_it_with_nothing_left_to_restore() {
     struct Busy(Bad, u32);
-    impl Ground for Busy {
+    impl BlockStore for Busy {
         fn bytes(&self) -> u64 {
             self.0.bytes()
         }
@@ -236,17 +236,17 @@ fn whoever_wants_the_ground_gets_it_with_nothing_left_to_restore() {
         }
     }
     for writes in 0..10 {
-        let (mut truth, ground, task) = ground(u64::MAX, false);
-        let (mut ground, mut paper, mut aside) = (Busy(ground, writes), Vec::new(), Vec::new());
-        let error = run(Refresh::begin(&mut ground, &mut paper, &task).unwrap()).unwrap_err();
-        assert!(matches!(error, RefreshError::Wanted(_)), "{error}");
+        let (mut truth, store, task) = store(u64::MAX, false);
+        let (mut store, mut file, mut salvage) = (Busy(store, writes), Vec::new(), Vec::new());
+        let error = run(Refresh::begin(&mut store, &mut file, &task).unwrap()).unwrap_err();
+        assert!(matches!(error, RefreshError::Wanted), "{error}");
         // They write all over it.
         truth.fill(0x77);
-        ground.0.device.scribble(0, &truth);
-        ground.1 = u32::MAX;
-        let found = Found::look(&mut ground, &mut paper, "").unwrap();
+        store.0.device.scribble(0, &truth);
+        store.1 = u32::MAX;
+        let found = Found::look(&mut store, &mut file, "").unwrap();
         assert_eq!(found.in_flight().count(), 0);
-        run(found.go_on(&mut aside).unwrap()).unwrap();
-        assert!(ground.0.device.content() == truth && aside.is_empty());
+        run(found.go_on(&mut salvage).unwrap()).unwrap();
+        assert!(store.0.device.content() == truth && salvage.is_empty());
     }
 }

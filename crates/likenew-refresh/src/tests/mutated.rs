@@ -11,7 +11,7 @@ use crate::{Found, Refresh, RefreshError, Settings, Verify, saved};
 
 const IDENTITY: &str = "a drive";
 const CHUNK: usize = 8 << 10;
-const GROUND: usize = 48 << 10;
+const STORE: usize = 48 << 10;
 const MUTATIONS: usize = 100_000;
 
 /// A refresh that was cut off after so many steps.
@@ -19,7 +19,7 @@ struct Base {
     journal: Vec<u8>,
     truth: Vec<u8>,
     /// As the cut has left it: sectors of the chunks in flight are torn in some.
-    ground: Vec<u8>,
+    store: Vec<u8>,
 }
 
 fn task(verify: Verify) -> Task {
@@ -37,7 +37,7 @@ fn task(verify: Verify) -> Task {
 
 impl Base {
     fn new(steps: usize, torn: usize, random: &mut Xoshiro256PlusPlus) -> Self {
-        let mut truth = vec![0; GROUND];
+        let mut truth = vec![0; STORE];
         random.fill_bytes(&mut truth);
         let mut device = Volatile::new(truth.clone(), 512, 1, &Power::default());
         let mut journal = Vec::new();
@@ -46,13 +46,13 @@ impl Base {
             refresh.step().unwrap().unwrap();
         }
         drop(refresh);
-        let mut base = Self { journal, truth: truth.clone(), ground: truth };
+        let mut base = Self { journal, truth: truth.clone(), store: truth };
         let found = Found::look(&mut device, &mut base.journal, IDENTITY).unwrap();
         let in_flight: Vec<_> = found.in_flight().collect();
         for place in &in_flight {
             for _ in 0..torn {
                 let sector = random.random_range(place.start / 512..place.end / 512) as usize;
-                random.fill_bytes(&mut base.ground[sector * 512..][..512]);
+                random.fill_bytes(&mut base.store[sector * 512..][..512]);
             }
         }
         base
@@ -184,16 +184,16 @@ fn no_mutated_journal_leads_to_a_wrong_write() {
     for index in 0..MUTATIONS {
         let base = &bases[index % bases.len()];
         let mut journal = mutate(base, &bases, &mut random);
-        let mut ground = Guarded { content: base.ground.clone(), truth: &base.truth, writes: 0 };
+        let mut store = Guarded { content: base.store.clone(), truth: &base.truth, writes: 0 };
         let length = journal.len();
         let pieces = saved(&mut journal).unwrap();
         assert!(pieces.iter().map(|piece| piece.place.end - piece.place.start).sum::<u64>() <= length as u64);
-        let found = Found::look(&mut ground, &mut journal, IDENTITY);
+        let found = Found::look(&mut store, &mut journal, IDENTITY);
         let refresh = found.and_then(|found| found.go_on(&mut Vec::new()));
         match refresh {
             Err(error) => {
                 assert!(error.is_refusal(), "{error}");
-                assert_eq!(ground.writes, 0, "{error}");
+                assert_eq!(store.writes, 0, "{error}");
                 refused += 1;
             }
             Ok(mut refresh) => {

@@ -1,6 +1,6 @@
 //! Ranges of all kinds: what can not be is refused, what can be is rewritten once and nothing else.
 
-use likenew_core::ground::Ground as _;
+use likenew_core::block_store::BlockStore as _;
 use likenew_core::powercut::{Power, Volatile};
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ const BYTES: u64 = 64 << 10;
 
 proptest! {
     #[test]
-    fn only_whole_blocks_in_order_within_the_ground_are_taken(
+    fn only_whole_blocks_in_order_within_the_store_are_taken(
         edges in prop::collection::vec((0u64..(BYTES / 256) + 20, 0u64..60), 0..6),
         chunk_bits in 12u32..18,
     ) {
@@ -21,15 +21,15 @@ proptest! {
             !range.is_empty() && range.end <= BYTES && range.start % 512 == 0 && range.end % 512 == 0
         }) && ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
         let device = Volatile::new(vec![7; BYTES as usize], 512, 1, &Power::default());
-        let mut ground = Counted { device, writes: Default::default() };
+        let mut store = Counted { device, writes: Default::default() };
         let settings = Settings { chunk_bytes: 1 << chunk_bits, ..Settings::default() };
         let task = Task { ranges: ranges.clone(), settings, ..Task::default() };
-        let mut paper = Vec::new();
-        match Refresh::begin(&mut ground, &mut paper, &task) {
+        let mut file = Vec::new();
+        match Refresh::begin(&mut store, &mut file, &task) {
             Err(RefreshError::Unsuitable(sentence)) => {
                 prop_assert!(!possible, "{sentence}");
                 prop_assert!(sentence.contains("nothing was changed"), "{sentence}");
-                prop_assert!(ground.writes.is_empty() && paper.is_empty());
+                prop_assert!(store.writes.is_empty() && file.is_empty());
             }
             Err(error) => prop_assert!(false, "{error}"),
             Ok(mut refresh) => {
@@ -42,7 +42,7 @@ proptest! {
                 }
                 prop_assert_eq!(Ranges::new(&written, BYTES, 512).unwrap(), Ranges::new(&ranges, BYTES, 512).unwrap());
                 prop_assert_eq!(refresh.progress().written_bytes, ranges.iter().map(|range| range.end - range.start).sum::<u64>());
-                prop_assert!(ground.writes.values().all(|count| *count == 1));
+                prop_assert!(store.writes.values().all(|count| *count == 1));
             }
         }
     }
@@ -73,11 +73,11 @@ fn chunks_of_zeros_are_left_as_they_are_unless_asked_for() {
         // One byte more, and it is no chunk of zeros.
         content[2 * 4096..3 * 4096 - 1].fill(0);
         let device = Volatile::new(content, 512, 1, &Power::default());
-        let mut ground = Counted { device, writes: Default::default() };
+        let mut store = Counted { device, writes: Default::default() };
         let settings = Settings { chunk_bytes: 4096, skips_zeros, ..Settings::default() };
-        let ranges = std::iter::once(0..ground.bytes()).collect();
+        let ranges = std::iter::once(0..store.bytes()).collect();
         let task = Task { ranges, settings, ..Task::default() };
-        let mut refresh = Refresh::begin(&mut ground, Vec::new(), &task).unwrap();
+        let mut refresh = Refresh::begin(&mut store, Vec::new(), &task).unwrap();
         while refresh.step().unwrap().is_some() {}
         let progress = refresh.progress();
         assert_eq!(progress.written_bytes, written * 4096);

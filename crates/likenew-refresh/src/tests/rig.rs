@@ -1,23 +1,23 @@
-//! Grounds and papers to try a refresh on.
+//! Grounds and files to try a refresh on.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use likenew_core::ground::Ground;
+use likenew_core::block_store::BlockStore;
 use likenew_core::powercut::{End, Power, Volatile};
 use rand::{Rng as _, RngExt as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::Paper;
+use crate::DurableFile;
 
-/// A ground of which each write is counted by its place.
+/// A store of which each write is counted by its place.
 pub(super) struct Counted {
     pub(super) device: Volatile,
     pub(super) writes: BTreeMap<u64, u64>,
 }
 
-impl Ground for Counted {
+impl BlockStore for Counted {
     fn bytes(&self) -> u64 {
         self.device.bytes()
     }
@@ -41,14 +41,14 @@ impl Ground for Counted {
 }
 
 /// A file on a device that can lose its power. Its length is as volatile as its bytes.
-pub(super) struct VolatilePaper {
+pub(super) struct VolatileFile {
     device: Volatile,
     power: Power,
     bytes: u64,
     durable_bytes: u64,
 }
 
-impl VolatilePaper {
+impl VolatileFile {
     pub(super) fn new(seed: u64, power: &Power) -> Self {
         let device = Volatile::new(vec![0; 512 << 10], 512, seed, power);
         Self { device, power: power.clone(), bytes: 0, durable_bytes: 0 }
@@ -62,7 +62,7 @@ impl VolatilePaper {
     }
 }
 
-impl Paper for VolatilePaper {
+impl DurableFile for VolatileFile {
     fn bytes(&mut self) -> io::Result<u64> {
         if self.power.is_off() { Err(io::ErrorKind::Other.into()) } else { Ok(self.bytes) }
     }
@@ -94,7 +94,7 @@ pub(super) struct Guarded<'a> {
     pub(super) writes: u64,
 }
 
-impl Ground for Guarded<'_> {
+impl BlockStore for Guarded<'_> {
     fn bytes(&self) -> u64 {
         self.content.len() as u64
     }

@@ -1,4 +1,4 @@
-//! Somebody writes to the ground between a cut and going on: nothing newer is ever lost.
+//! Somebody writes to the store between a cut and going on: nothing newer is ever lost.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ const FREE: Range<usize> = 0x14_0000..0x15_0000;
 struct Cut {
     device: Volatile,
     journal: Vec<u8>,
-    aside: Vec<u8>,
+    salvage: Vec<u8>,
     in_flight: Vec<Range<u64>>,
 }
 
@@ -44,7 +44,7 @@ impl Cut {
         }
         drop(refresh);
         device.come_back(End::PowerLost);
-        let mut cut = Self { device, journal, aside: Vec::new(), in_flight: Vec::new() };
+        let mut cut = Self { device, journal, salvage: Vec::new(), in_flight: Vec::new() };
         let found = cut.look().unwrap();
         let (in_flight, torn) = (found.in_flight().collect::<Vec<_>>(), found.differences().count());
         assert!(in_flight.iter().any(|place| place.contains(&(FREE.end as u64 - 1))), "{in_flight:?}");
@@ -57,8 +57,8 @@ impl Cut {
     }
 
     fn finish(&mut self) -> Result<(), RefreshError> {
-        let Self { device, journal, aside, .. } = self;
-        let mut refresh = Found::look(device, journal, IDENTITY)?.go_on(aside)?;
+        let Self { device, journal, salvage, .. } = self;
+        let mut refresh = Found::look(device, journal, IDENTITY)?.go_on(salvage)?;
         while refresh.step()?.is_some() {}
         Ok(())
     }
@@ -115,12 +115,12 @@ fn what_was_written_outside_of_chunks_in_flight_stays() {
         }
         cut.finish().unwrap();
         assert!(cut.device.content() == scribbled);
-        assert!(cut.aside.is_empty());
+        assert!(cut.salvage.is_empty());
     }
 }
 
 #[test]
-fn what_no_witness_has_seen_is_kept_aside() {
+fn what_no_witness_has_seen_is_kept() {
     for mut cut in cuts() {
         let before = cut.device.content().to_vec();
         cut.device.scribble(FREE.start + 512, &[7; 2048]);
@@ -130,10 +130,10 @@ fn what_no_witness_has_seen_is_kept_aside() {
         assert!(places.len() == 1 && places[0] == (start..start + 2048), "{places:?}");
         cut.finish().unwrap();
         assert!(cut.device.content() == before, "it is restored");
-        let [piece] = &saved(&mut cut.aside).unwrap()[..] else { panic!("one piece") };
+        let [piece] = &saved(&mut cut.salvage).unwrap()[..] else { panic!("one piece") };
         assert!(!piece.is_chunk && piece.place == (start..start + 2048));
         let mut taken = Vec::new();
-        piece.take_out(&mut cut.aside, &mut taken).unwrap();
+        piece.take_out(&mut cut.salvage, &mut taken).unwrap();
         assert_eq!(taken, [7; 2048]);
     }
 }
@@ -149,13 +149,13 @@ fn more_than_a_cut_tears_is_left_alone_without_the_owners_word() {
         cut.device.scribble(FREE.start, &other);
         let error = cut.refuses();
         assert!(matches!(error, RefreshError::TooMuch { .. }), "{error}");
-        let Cut { device, journal, aside, .. } = &mut cut;
+        let Cut { device, journal, salvage, .. } = &mut cut;
         let found = Found::look(device, journal, IDENTITY).unwrap().with_owners_word();
-        let mut refresh = found.go_on(aside).unwrap();
+        let mut refresh = found.go_on(salvage).unwrap();
         while refresh.step().unwrap().is_some() {}
         assert!(cut.device.content() == before);
         let kept: u64 =
-            saved(&mut cut.aside).unwrap().iter().map(|piece| piece.place.end - piece.place.start).sum();
+            saved(&mut cut.salvage).unwrap().iter().map(|piece| piece.place.end - piece.place.start).sum();
         assert!(kept > FREE.len() as u64 / 2, "{kept}");
     }
 }
@@ -167,7 +167,7 @@ fn another_drive_is_refused() {
     let mut shorter = Volatile::new(vec![1; BYTES / 2], 512, 1, &Power::default());
     for (device, identity) in [(&mut other, "another drive"), (&mut shorter, IDENTITY)] {
         let error = Found::look(device, &mut cut.journal, identity).unwrap_err();
-        assert!(matches!(error, RefreshError::OtherGround { .. }), "{error}");
+        assert!(matches!(error, RefreshError::OtherStore { .. }), "{error}");
     }
     // The same name and size: its witnesses are others.
     let error = Found::look(&mut other, &mut cut.journal, IDENTITY).unwrap_err();

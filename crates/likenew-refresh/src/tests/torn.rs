@@ -1,4 +1,4 @@
-//! Journals that are torn, by themselves and together with the ground: what is told apart, and what is taken out of them.
+//! Journals that are torn, by themselves and together with the store: what is told apart, and what is taken out of them.
 
 use likenew_core::powercut::{Power, Volatile};
 use rand::{Rng as _, SeedableRng as _};

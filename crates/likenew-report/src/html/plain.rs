@@ -1,8 +1,6 @@
 //! Verdicts and tables as HTML without script.
 
-use std::collections::BTreeSet;
-
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::compare::{Group, groups};
 use crate::document::Document;
@@ -14,24 +12,6 @@ use crate::unit::clean;
 const STYLE: &str = include_str!("plain.css");
 /// Cells of more letters than this go on over several lines.
 const LONG: usize = 48;
-
-/// A whole page.
-pub(super) fn page(documents: &[Labelled]) -> String {
-    let labels: BTreeSet<String> = documents.iter().map(|labelled| clean(&labelled.label)).collect();
-    let labels = Vec::from_iter(labels).join(", ");
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Likenew: " (labels) }
-            }
-            body { (markup(documents)) }
-        }
-    };
-    page.into_string()
-}
 
 /// What stands in the body of a page, with its style.
 pub(super) fn body(documents: &[Labelled]) -> String {

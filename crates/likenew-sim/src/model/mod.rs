@@ -90,6 +90,16 @@ impl Mechanism {
         matches!(self, Self::Flash(flash) if matches!(flash.layer, Layer::Compressing(_)))
     }
 
+    /// Whether TRIM can be switched on and off: a disk knows none.
+    pub fn can_trim(&self) -> bool {
+        !matches!(self, Self::Disk(_))
+    }
+
+    /// Whether old data is read more slowly.
+    pub fn ages(&self) -> bool {
+        matches!(self, Self::Flash(flash) if flash.parameters.ageing.is_some())
+    }
+
     /// Whether it caches writes in a way that the host can switch off.
     pub fn can_switch_write_cache(&self) -> bool {
         match self {

@@ -1,10 +1,9 @@
 //! `likenew import fio FILE`.
 
-use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::Context as _;
 use likenew_archive::{Archive, Machine};
+use likenew_core::input;
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Step};
@@ -22,7 +21,7 @@ use crate::output;
 
 pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     let refused = |why: String| Failure::Usage(format!("{} was not imported: {why}", spoken(&command.file)));
-    let text = String::from_utf8(read(&command.file)?).map_err(|_| refused("it is not text".into()))?;
+    let text = input::text(read(&command.file)?).map_err(|error| refused(error.to_string()))?;
     let imported = likenew_fio::import(&text).map_err(|error| refused(error.to_string()))?;
     let began = likenew_real::clock::date_of(imported.unix_ms)
         .ok_or_else(|| refused("its timestamp is no date".into()))?;
@@ -42,18 +41,22 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     }
     run.conclude(&findings).map_err(anyhow::Error::new)?;
     anstream::eprintln!("The run is kept in {}.", run.path().display());
-    let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
+    let failed = evidence.segments.iter().any(|segment| segment.stop.is_failure());
+    let exit = match failed {
+        _ if findings.found_problem() => Exit::Problem,
+        true => Exit::Unfinished,
+        false => Exit::Fine,
+    };
     output::put(vec![document(&evidence, findings, instrument)], &command.output)?;
     Ok(exit)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
     let read = match path == Path::new("-") {
-        true => std::io::stdin().read_to_end(&mut bytes).map(|_| bytes),
-        false => std::fs::read(path),
+        true => input::read_stream(std::io::stdin(), input::FIO_RESULT),
+        false => input::read(path, input::FIO_RESULT),
     };
-    Ok(read.with_context(|| format!("could not read {}", spoken(path)))?)
+    read.map_err(|error| Failure::unreadable(&spoken(path), error))
 }
 
 fn evidence(command: &ImportFio, imported: likenew_fio::Import) -> Result<Evidence, Failure> {

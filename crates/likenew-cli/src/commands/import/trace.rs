@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
+use likenew_core::input::{self, InputError};
 use likenew_core::trace::{TraceIo, TraceSink, TraceSource as _};
 use likenew_trace::{
     IologVersion, IologWriter, OpenOptions, Survey, Surveyor, Trace, TraceError, TraceHead, TraceWriter,
@@ -79,7 +80,12 @@ fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
     let stream: Box<dyn io::Read + Send> = if command.file == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        let file = File::open(&command.file).with_context(|| format!("could not read {name}"))?;
+        let file = File::open(&command.file).map_err(|error| Failure::unreadable(&name, error.into()))?;
+        // A pipe is as good as a file: a trace is read once, from its beginning.
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let error = InputError::NotAFile { found: "a folder", kind: input::TRACE };
+            return Err(Failure::unreadable(&name, error));
+        }
         let style = "{bar:24} {percent:>3}%  {elapsed} gone, about {eta} left  {bytes} read";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
         bar.set_length(file.metadata().map_or(0, |metadata| metadata.len()));

@@ -8,6 +8,7 @@ use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use likenew_core::input;
 use likenew_sim::SimDrive;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +64,7 @@ impl StoreFile {
     fn take_up(path: &Path, expected: &Label) -> Result<Self, Failure> {
         let shown = path.display();
         let beside = label_path(path);
-        let text = fs::read_to_string(&beside).map_err(|error| {
+        let text = input::read_text(&beside, input::LABEL).map_err(|error| {
             Failure::Refused(format!(
                 "{shown} is there, and {} does not say that a serve has made it ({error}): nothing was changed; give the name of a new file",
                 beside.display()

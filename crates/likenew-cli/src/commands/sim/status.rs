@@ -102,6 +102,10 @@ fn lag(lag: &Lag) -> String {
 }
 
 fn spelled(books: &Accounting, bytes_trimmed: u64) -> String {
+    if !books.has_flash() {
+        let (host, medium) = (amount(books.host_bytes_written), amount(books.flash_bytes_programmed));
+        return format!("{host} from the host, {medium} written to the medium");
+    }
     format!(
         "{} from the host, {} programmed, write amplification {:.2}, {} erasures, {} trimmed",
         amount(books.host_bytes_written),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use likenew_core::ground::Ground as _;
+use likenew_core::block_store::BlockStore as _;
 use likenew_core::powercut::{End, Power, Volatile};
 
 use super::recording::{Event, Past};

@@ -18,13 +18,13 @@ pub(crate) const EXT4: FileSystem = FileSystem {
     bytes: 128 << 20,
     sectors: Sectors::MayBeGarbage,
 };
-const XFS: FileSystem = FileSystem {
+pub(crate) const XFS: FileSystem = FileSystem {
     make: &["mkfs.xfs", "-q", "-K"],
     check: &["xfs_repair", "-n", "-f"],
     bytes: 320 << 20,
     sectors: Sectors::AreWhole,
 };
-const BTRFS: FileSystem = FileSystem {
+pub(crate) const BTRFS: FileSystem = FileSystem {
     make: &["mkfs.btrfs", "-q", "-K", "-M"],
     check: &["btrfs", "check", "--readonly"],
     bytes: 224 << 20,
@@ -75,17 +75,29 @@ fn cut(recorded: &Recorded, count: usize, workers: usize, seed: u64) -> Vec<Seen
 }
 
 #[test]
-fn five_hundred_losses_of_power_cost_no_byte_and_runs_go_on() {
+fn a_few_losses_of_power_cost_no_byte_and_runs_go_on() {
+    if !are_there(&["e2fsck"]) {
+        return;
+    }
+    let Some(recorded) = record(&EXT4, &OVERWRITE) else { return };
+    cut(&recorded, 16, 2, 1);
+    what_is_left_is_removed_and_runs_go_on(&recorded, 6);
+}
+
+#[test]
+#[ignore = "one of the matrices of cuts and kills"]
+fn whole_cuts_five_hundred_losses_of_power_cost_no_byte_and_runs_go_on() {
     if !are_there(&["e2fsck"]) {
         return;
     }
     let Some(recorded) = record(&EXT4, &OVERWRITE) else { return };
     cut(&recorded, 500, 2, 1);
-    what_is_left_is_removed_and_runs_go_on(&recorded);
+    what_is_left_is_removed_and_runs_go_on(&recorded, 24);
 }
 
 #[test]
-fn neither_do_they_on_xfs() {
+#[ignore = "one of the matrices of cuts and kills"]
+fn whole_cuts_neither_do_they_on_xfs() {
     if !are_there(&["mkfs.xfs", "xfs_repair"]) {
         return;
     }
@@ -95,18 +107,18 @@ fn neither_do_they_on_xfs() {
 }
 
 #[test]
-fn neither_do_they_on_btrfs() {
+#[ignore = "one of the matrices of cuts and kills"]
+fn whole_cuts_neither_do_they_on_btrfs() {
     if !are_there(&["mkfs.btrfs", "btrfs"]) {
         return;
     }
     let Some(recorded) = record(&BTRFS, &OVERWRITE) else { return };
     cut(&recorded, 24, 1, 3);
-    what_is_left_is_removed_and_runs_go_on(&recorded);
+    what_is_left_is_removed_and_runs_go_on(&recorded, 24);
 }
 
 /// After a cut the next run in the folder finds what is left and removes it, or the run that was cut off goes on to its end.
-fn what_is_left_is_removed_and_runs_go_on(recorded: &Recorded) {
-    const CUTS: usize = 24;
+fn what_is_left_is_removed_and_runs_go_on(recorded: &Recorded, cuts: usize) {
     let memory = in_memory();
     let image = memory.path().join("image");
     let file = File::create(&image).unwrap();
@@ -115,7 +127,7 @@ fn what_is_left_is_removed_and_runs_go_on(recorded: &Recorded) {
     let (mut left, mut gone_on) = (0, 0);
     let mut known = recorded.archives.clone();
     known.dedup_by_key(|(position, _)| *position);
-    let step = known.len().div_ceil(CUTS).max(1);
+    let step = known.len().div_ceil(cuts).max(1);
     for (index, (cut, archive)) in known.into_iter().step_by(step).enumerate() {
         medium.cut(cut, 7 + cut as u64, &file);
         let (mount, seen) = recorded.mount(&image, point, cut);
@@ -129,7 +141,7 @@ fn what_is_left_is_removed_and_runs_go_on(recorded: &Recorded) {
             let is_over = resumed.stderr().contains("had come to its end");
             if !is_over {
                 if seen.has_leftover {
-                    resumed.says("A run that was killed has left");
+                    resumed.says("An earlier run has left");
                 }
                 let document: Value = resumed.json();
                 assert_eq!(
@@ -145,7 +157,7 @@ fn what_is_left_is_removed_and_runs_go_on(recorded: &Recorded) {
             sandbox
                 .run(&["recondition", point.to_str().unwrap(), "--passes", "0", "--yes"])
                 .code(2)
-                .says("A run that was killed has left");
+                .says("An earlier run has left");
         }
         assert!(!point.join(SCRATCH).exists(), "cut after {cut} events");
         recorded.compare(point, &APART, cut);
@@ -159,5 +171,5 @@ fn what_is_left_is_removed_and_runs_go_on(recorded: &Recorded) {
         drop(mount);
         recorded.is_sound(&image, cut);
     }
-    assert!(left >= 10 && gone_on >= 2, "{left} had left something, {gone_on} went on");
+    assert!(left * 5 >= cuts * 2 && gone_on * 12 >= cuts, "{left} had left something, {gone_on} went on");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, FileTimes};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +11,8 @@ use rustix::fs::{XattrFlags, lgetxattr, lsetxattr};
 use crate::served::noise;
 
 const NOTE: &str = "user.note";
+/// In March 2024, with a part of a second that all file systems here keep.
+const LONG_AGO: Duration = Duration::new(1_709_300_000, 123_456_789);
 
 /// Everything in a folder that is the owner's, by its path in it.
 #[derive(PartialEq)]
@@ -23,7 +25,7 @@ struct Thing {
     bytes: Vec<u8>,
 }
 
-/// Makes photos, small files, a link, a second name, a file with a hole, one with an attribute, and old films; all of it durable.
+/// Makes photos, small files, a link, a second name of a photo and of a film, a file with a hole, and one with an attribute, beside old films.
 pub(crate) fn make(folder: &Path) {
     let bytes = noise(9 << 20);
     let photos = folder.join("photos");
@@ -41,11 +43,24 @@ pub(crate) fn make(folder: &Path) {
     let sparse = File::create(folder.join("sparse")).unwrap();
     sparse.set_len(4 << 20).unwrap();
     sparse.write_all_at(&bytes[..100_000], 2 << 20).unwrap();
+    fs::hard_link(folder.join(OLD[0]), photos.join("a film")).unwrap();
     lsetxattr(photos.join("2.jpg"), NOTE, b"grandmother", XattrFlags::empty()).unwrap();
-    for (name, part) in [("film", &bytes[..]), ("short", &bytes[5 << 20..7 << 20])] {
+}
+
+/// Names of the old files.
+pub(crate) const OLD: [&str; 2] = ["film", "short"];
+
+/// Makes films that nobody has touched for long: one of which pieces are measured, and one that is too short for that. With an owner, a mode and an
+/// attribute of their own.
+pub(crate) fn make_old(folder: &Path) {
+    let bytes = noise(9 << 20);
+    for (name, part) in OLD.into_iter().zip([&bytes[..], &bytes[5 << 20..7 << 20]]) {
         let path = folder.join(name);
         fs::write(&path, part).unwrap();
-        let long_ago = SystemTime::now() - Duration::from_secs(400 * 86_400);
+        lsetxattr(&path, NOTE, b"holidays", XattrFlags::empty()).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        chown(&path, Some(1234), Some(4321)).unwrap();
+        let long_ago = SystemTime::UNIX_EPOCH + LONG_AGO;
         let times = FileTimes::new().set_accessed(long_ago).set_modified(long_ago);
         File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
     }

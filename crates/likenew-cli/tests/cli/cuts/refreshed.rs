@@ -4,15 +4,15 @@ use std::collections::HashSet;
 use std::fs;
 use std::time::Duration;
 
-use super::overwritten::EXT4;
-use super::owned::Owned;
+use super::overwritten::{BTRFS, EXT4, XFS};
+use super::owned::{OLD, Owned};
 use super::recording::Event;
-use super::run::{APART, Recorded, begin, chance, copy, cut_each, data, places, record};
+use super::run::{APART, FileSystem, Recorded, begin, chance, copy, cut_each, data, places, record};
 use crate::served::server::until;
 use crate::served::{are_there, system};
 
 const JOURNAL: &str = ".likenew-refresh-journal";
-const ASIDE: &str = ".likenew-refresh-aside";
+const SALVAGE: &str = ".likenew-refresh-salvage";
 /// How a journal begins.
 const TITLE: &[u8] = b"likenew refresh journal";
 const REFRESH: [&str; 11] = [
@@ -37,7 +37,7 @@ struct Cut {
     had_journal: bool,
     was_torn: bool,
     has_gone_on: bool,
-    has_aside: bool,
+    has_salvage: bool,
 }
 
 /// From the first event of the first journal to the last write of an old file.
@@ -61,19 +61,32 @@ fn refresh(recorded: &Recorded, old: &[&[u8]]) -> std::ops::Range<usize> {
     first.saturating_sub(12)..(last + 12).min(recorded.past.events.len())
 }
 
-#[test]
-fn losses_of_power_while_old_files_are_written_again_cost_no_byte_and_it_goes_on() {
-    const CUTS: usize = 160;
-    if !are_there(&["e2fsck"]) {
-        return;
+/// How many bytes of this file's content were written, wherever: each that is written again goes to the journal first.
+fn written_bytes(recorded: &Recorded, file: &[u8]) -> usize {
+    const BLOCK: usize = 4096;
+    let blocks: HashSet<&[u8]> = file.chunks_exact(BLOCK).collect();
+    let writes = recorded.past.events.iter().filter_map(|event| match event {
+        Event::Write { bytes, .. } => Some(bytes),
+        Event::Trim(_) | Event::Flush { .. } => None,
+    });
+    writes.flat_map(|bytes| bytes.chunks_exact(BLOCK)).filter(|block| blocks.contains(block)).count() * BLOCK
+}
+
+/// Has old files written again, cuts the power in so many places of that, and goes on each time.
+fn cut(of: &FileSystem, count: usize, workers: usize) -> Option<Vec<Cut>> {
+    if !are_there(&[of.make[0], of.check[0]]) {
+        return None;
     }
-    let Some(recorded) = record(&EXT4, &REFRESH) else { return };
-    let old: Vec<Vec<u8>> =
-        ["film", "short"].into_iter().map(|name| recorded.owned.bytes(name).to_vec()).collect();
+    let recorded = record(of, &REFRESH)?;
+    let old: Vec<Vec<u8>> = OLD.into_iter().map(|name| recorded.owned.bytes(name).to_vec()).collect();
+    for file in &old {
+        let written = written_bytes(&recorded, file);
+        assert!(written > file.len() * 3 / 2, "{written} of {}: {}", file.len(), recorded.said);
+    }
     let within = refresh(&recorded, &old.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let cuts: Vec<usize> =
-        places(within.len(), CUTS, 5).into_iter().map(|place| within.start + place).collect();
-    let seen = cut_each(&recorded, &cuts, 2, |image, point, cut| {
+        places(within.len(), count, 5).into_iter().map(|place| within.start + place).collect();
+    let seen = cut_each(&recorded, &cuts, workers, |image, point, cut| {
         let (mount, _) = recorded.mount(image, point, cut);
         let had_journal = point.join(JOURNAL).exists();
         let was_whole =
@@ -82,26 +95,68 @@ fn losses_of_power_while_old_files_are_written_again_cost_no_byte_and_it_goes_on
         assert_eq!(ran.status(), Some(2), "cut after {cut} events: {}", ran.stderr());
         assert!(!point.join(JOURNAL).exists(), "cut after {cut} events: {}", ran.stderr());
         let has_gone_on = ran.stderr().contains("that is done now");
-        let has_aside = point.join(ASIDE).exists();
-        assert_eq!(has_aside, ran.stderr().contains(ASIDE));
-        recorded.compare(point, &[ASIDE], cut);
+        let has_salvage = point.join(SALVAGE).exists();
+        assert_eq!(has_salvage, ran.stderr().contains(SALVAGE));
+        recorded.compare(point, &[SALVAGE], cut);
         drop(mount);
         recorded.is_sound(image, cut);
-        Cut { had_journal, was_torn: !was_whole, has_gone_on, has_aside }
+        Cut { had_journal, was_torn: !was_whole, has_gone_on, has_salvage }
     });
-    let count = |is: fn(&Cut) -> bool| seen.iter().filter(|cut| is(cut)).count();
-    let (journals, torn) = (count(|cut| cut.had_journal), count(|cut| cut.was_torn));
-    let (gone_on, aside) = (count(|cut| cut.has_gone_on), count(|cut| cut.has_aside));
+    let count_of = |is: fn(&Cut) -> bool| seen.iter().filter(|cut| is(cut)).count();
     eprintln!(
-        "{CUTS} cuts: {journals} journals, {torn} torn, {gone_on} gone on, {aside} with something set aside"
+        "{}: {count} cuts: {} journals, {} torn, {} gone on, {} with something kept",
+        of.make[0],
+        count_of(|cut| cut.had_journal),
+        count_of(|cut| cut.was_torn),
+        count_of(|cut| cut.has_gone_on),
+        count_of(|cut| cut.has_salvage)
     );
-    assert_eq!(seen.len(), CUTS);
-    assert!(journals > 80 && gone_on > 25 && torn > 3 && aside > 3, "{journals} {gone_on} {torn} {aside}");
+    assert_eq!(seen.len(), count);
+    assert!(count_of(|cut| cut.had_journal) > 0);
+    Some(seen)
 }
 
 #[test]
-fn kills_while_old_files_are_written_again_cost_no_byte_and_it_goes_on() {
-    const KILLS: usize = 20;
+fn a_few_losses_of_power_while_old_files_are_written_again_cost_no_byte() {
+    cut(&EXT4, 10, 2);
+}
+
+#[test]
+#[ignore = "one of the matrices of cuts and kills"]
+fn whole_cuts_of_power_while_old_files_are_written_again_cost_no_byte() {
+    let Some(seen) = cut(&EXT4, 160, 2) else { return };
+    let count = |is: fn(&Cut) -> bool| seen.iter().filter(|cut| is(cut)).count();
+    assert!(count(|cut| cut.had_journal) > 80 && count(|cut| cut.has_gone_on) > 25);
+    assert!(count(|cut| cut.was_torn) > 3 && count(|cut| cut.has_salvage) > 3);
+}
+
+#[test]
+#[ignore = "one of the matrices of cuts and kills"]
+fn whole_cuts_of_power_while_old_files_are_written_again_on_xfs_cost_no_byte() {
+    // By one alone: two images of one file system are not mounted at the same time.
+    let Some(seen) = cut(&XFS, 120, 1) else { return };
+    assert!(seen.iter().filter(|cut| cut.has_gone_on).count() > 10);
+}
+
+#[test]
+#[ignore = "one of the matrices of cuts and kills"]
+fn whole_cuts_of_power_while_old_files_are_written_again_on_btrfs_cost_no_byte() {
+    let Some(seen) = cut(&BTRFS, 120, 1) else { return };
+    assert!(seen.iter().filter(|cut| cut.has_gone_on).count() > 10);
+}
+
+#[test]
+fn a_few_kills_while_old_files_are_written_again_cost_no_byte() {
+    kill_often(3);
+}
+
+#[test]
+#[ignore = "one of the matrices of cuts and kills"]
+fn whole_cuts_kills_while_old_files_are_written_again_cost_no_byte_and_it_goes_on() {
+    kill_often(110);
+}
+
+fn kill_often(kills: usize) {
     let Some((sandbox, recorder, mounted)) = begin(&EXT4) else { return };
     let point = mounted.point();
     let folder = point.to_str().unwrap();
@@ -115,11 +170,11 @@ fn kills_while_old_files_are_written_again_cost_no_byte_and_it_goes_on() {
     let begun = sandbox.work().join("begun");
     copy(&data(&sandbox), &begun);
     let (mut next, mut left) = (chance(2), 0);
-    for kill in 0..KILLS {
+    for kill in 0..kills {
         left += usize::from(point.join(JOURNAL).exists());
         let ran = sandbox.run(&[&["recondition", folder][..], &GO_ON].concat());
         ran.code(2);
-        assert!(!point.join(JOURNAL).exists() && !point.join(ASIDE).exists(), "{}", ran.stderr());
+        assert!(!point.join(JOURNAL).exists() && !point.join(SALVAGE).exists(), "{}", ran.stderr());
         if let Some(why) = before.difference(&Owned::of(point, &APART)) {
             panic!("kill {kill}: {why}");
         }
@@ -136,7 +191,8 @@ fn kills_while_old_files_are_written_again_cost_no_byte_and_it_goes_on() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    assert!(left > KILLS / 2, "{left} of {KILLS} have left a journal");
+    eprintln!("{kills} kills: {left} have left a journal");
+    assert!(left > 0, "no kill came while a file was written again");
     // A run that was cut off while it wrote a file again goes on to its end by itself.
     let resumed =
         sandbox.run(&["resume", run.to_str().unwrap(), "--yes", "--reserve", "8MiB", "--json", "-"]);

@@ -1,6 +1,7 @@
 //! A run of the binary on a drive that writes down what reaches it, while the owner goes on working; and what a cut leaves of both.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -8,9 +9,9 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::medium::{Medium, Mount, Sectors};
-use super::owned::{self, Owned};
+use super::owned::{self, OLD, Owned};
 use super::recording::{Past, Recorder};
-use crate::served::mounted::{MAKE_EXT4, Mounted};
+use crate::served::mounted::Mounted;
 use crate::served::{noise, system};
 use crate::support::Sandbox;
 
@@ -97,16 +98,36 @@ pub(crate) fn free(point: &Path) -> u64 {
 pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
     let sandbox = Sandbox::new();
     let recorder = Recorder::begin(&sandbox, of.bytes);
+    // When a file was made nobody can say but the file system: btrfs takes over files that it is made with, and says nothing of them.
+    let old = sandbox.work().join("old");
+    let takes_over = of.make[0] == "mkfs.btrfs";
+    let mut make = of.make.to_vec();
+    if takes_over {
+        fs::create_dir(&old).unwrap();
+        owned::make_old(&old);
+        make.extend(["--rootdir", old.to_str().unwrap()]);
+    }
     // Past the cache of the served file, so that what the kernel writes and reads is what reaches us.
-    let mounted = Mounted::over(&sandbox, &recorder.uri, of.make, &["--direct-io=on"])?;
+    let mounted = Mounted::over(&sandbox, &recorder.uri, &make, &["--direct-io=on"])?;
+    if !takes_over {
+        owned::make_old(mounted.point());
+    }
     owned::make(mounted.point());
     fs::create_dir(mounted.point().join(MEANWHILE)).unwrap();
     let (device, point) = (mounted.device(), mounted.point().to_str().unwrap());
+    let inodes = OLD.map(|name| fs::metadata(mounted.point().join(name)).unwrap().ino().to_string());
     system("umount", &[point]);
-    if of.make == MAKE_EXT4 {
-        // When a file was made nobody can say but the file system.
-        for name in ["film", "short"] {
-            system("debugfs", &["-w", "-R", &format!("set_inode_field {name} crtime 20240301"), device]);
+    for (name, inode) in OLD.into_iter().zip(inodes) {
+        match of.make[0] {
+            "mkfs.ext4" => {
+                system("debugfs", &["-w", "-R", &format!("set_inode_field {name} crtime 20240301"), device]);
+            }
+            // Nanoseconds since the end of 1901, as the field is kept (`XFS_BIGTIME_EPOCH_OFFSET`): a day in 2020.
+            "mkfs.xfs" => {
+                let (inode, write) = (format!("inode {inode}"), "write v3.crtime.sec 3747483648000000000");
+                system("xfs_db", &["-x", "-c", &inode, "-c", write, device]);
+            }
+            _ => {}
         }
     }
     system("mount", &[device, point]);

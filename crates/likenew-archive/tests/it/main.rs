@@ -1,0 +1,5 @@
+//! What run folders promise.
+
+mod run_folder;
+mod samples;
+mod support;

@@ -1,0 +1,117 @@
+//! How well `check` finds causes: on simulated drives on which they are really at work, alone and in pairs, and on healthy ones.
+
+mod case;
+mod fit;
+mod matrix;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::Args;
+
+use case::{Case, Twins, cases};
+
+/// Which cases.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Options {
+    /// Seeds of each case
+    #[arg(long, default_value_t = 3)]
+    seeds: u64,
+    /// Only cases of this cause, such as "no_trim", or "healthy"
+    #[arg(long)]
+    cause: Option<String>,
+    /// Only drives whose names begin so, such as "tiny-flash"
+    #[arg(long, value_name = "NAME")]
+    drive: Option<String>,
+    /// Only causes alone
+    #[arg(long)]
+    alone: bool,
+    /// Fit the weights of clues on even seeds and report on odd ones, instead of the matrix
+    #[arg(long)]
+    fit: bool,
+    /// Of the cases only each n-th
+    #[arg(long, default_value_t = 1)]
+    sample: usize,
+    /// One target: what is at work, what was said, and why
+    #[arg(long, value_name = "TARGET")]
+    target: Option<String>,
+    /// Threads, each with a drive of its own
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
+/// Prints how well causes are found.
+///
+/// # Errors
+/// A drive can not be made.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(target) = &options.target {
+        let case = Case::new(target, 1)?;
+        let answer = case.run(&Twins::default())?;
+        println!("at work: {}\nnamed: {}", case.truth.join(", "), answer.found.join(", "));
+        answer.said.iter().for_each(|said| println!("- {said}"));
+        return Ok(());
+    }
+    let mut all = cases(options.seeds, !options.alone)?;
+    if let Some(cause) = &options.cause {
+        all.retain(|case| {
+            case.truth.iter().any(|name| name == cause) || (cause == "healthy" && case.expected.is_empty())
+        });
+    }
+    if let Some(name) = &options.drive {
+        all.retain(|case| case.target.trim_start_matches("sim:").starts_with(name.as_str()));
+    }
+    let all: Vec<Case> = all.into_iter().step_by(options.sample.max(1)).collect();
+    let answers = run_all(&all, options.threads)?;
+    if options.fit {
+        print!("{}", fit::report(&all, &answers));
+        return Ok(());
+    }
+    print!("{}", matrix::report(&all, &answers));
+    Ok(())
+}
+
+/// Answers in the order of the cases.
+fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::Answer>> {
+    let next = AtomicUsize::new(0);
+    let answers = Mutex::new(Vec::new());
+    let twins = &Twins::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(case) = cases.get(index) else { break };
+                    let answer = case.run(twins);
+                    if let Ok(answer) = &answer {
+                        eprintln!("{} seed {}: {}", case.target, case.seed, answer.found.join(", "));
+                    }
+                    answers.lock().expect("no thread panics with it").push((index, answer));
+                }
+            });
+        }
+    });
+    let mut answers = answers.into_inner().expect("no thread panics with it");
+    answers.sort_by_key(|(index, _)| *index);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A smaller set, the drives that are quick; the bench prints the whole.
+    #[test]
+    fn causes_are_found_and_healthy_drives_are_called_healthy() {
+        let mut all = cases(1, false).unwrap();
+        all.retain(|case| {
+            ["sim:tiny-flash", "sim:wd6400aaks", "sim:cloud"]
+                .iter()
+                .any(|quick| case.target.starts_with(quick))
+        });
+        assert!(all.len() >= 20, "{}", all.len());
+        let score = matrix::Score::of(&all, &run_all(&all, 2).unwrap());
+        assert!(score.right_percent() >= matrix::RIGHT_REACHED, "{}", score.text());
+        assert_eq!(score.healthy_called_sick, 0, "{}", score.text());
+    }
+}

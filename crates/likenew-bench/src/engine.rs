@@ -1,0 +1,155 @@
+//! The engine against fio: pairs of runs on the same file and the same device, printed as ratios.
+
+use std::path::Path;
+
+use clap::Args;
+use likenew_core::drive::Drive;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_real::consent::Consent;
+use likenew_real::open::{Options as OpenOptions, open};
+use likenew_real::scratch::Scratch;
+
+use crate::fio::{self, Measured, Setting};
+use crate::target::{Case, Loop, Tmpfs};
+use crate::{nop, ours};
+
+/// How long and how often.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Pairs of runs for each case; at least 5 for figures that are quoted
+    #[arg(long, default_value_t = 5)]
+    pairs: usize,
+    /// Seconds of each run
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+    /// Only cases whose line contains this
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+const SPAN: u64 = 512 << 20;
+const MIB: u32 = 1 << 20;
+
+/// Prints agreement and cost on both targets, then the instrument alone.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let tmpfs = Tmpfs::mount(3 * SPAN)?;
+    {
+        let scratch = Scratch::create(tmpfs.path())?;
+        let (file, path) = scratch.create_file(0)?;
+        file.set_len(SPAN)?;
+        fill(&path)?;
+        let attached = Loop::attach(&path)?;
+        let consent = Consent::for_own_loop_device(&attached.device)?;
+        let mut drive =
+            open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
+        compare("a loop device", &mut *drive, &attached.device, options)?;
+    }
+    {
+        let layout = likenew_core::procedure::Layout { files: 1, file_bytes: SPAN };
+        let reserve = Some(0);
+        let mut drive =
+            open(tmpfs.path(), OpenOptions { layout: Some(layout), reserve, ..OpenOptions::default() })?;
+        let all = Case { random: false, write: true, block: MIB, depth: 8, span: SPAN };
+        ours::run_once(&mut *drive, &all, Until::bytes(SPAN))?;
+        let file = tmpfs.path().join("likenew-scratch/00000.likenew");
+        compare("a file on tmpfs", &mut *drive, &file, options)?;
+    }
+    nop::run()
+}
+
+/// Memory is allocated before anything is timed.
+fn fill(path: &Path) -> anyhow::Result<()> {
+    Ok(std::fs::write(path, vec![0u8; SPAN as usize])?)
+}
+
+fn compare(what: &str, drive: &mut dyn Drive, path: &Path, options: &Options) -> anyhow::Result<()> {
+    println!(
+        "On {what}: likenew / fio, median [lowest … highest] of {} pairs of {} s",
+        options.pairs, options.seconds
+    );
+    println!("Agreement (goal 0.97 … 1.03), beside the bandwidth of fio against itself");
+    for case in agreement_cases().filter(|case| case.to_string().contains(&options.only)) {
+        let pairs = pairs(drive, path, &case, options, Setting::default())?;
+        let control = fio_pairs(path, &case, options)?;
+        println!(
+            "  {case}  bandwidth {}   mean latency {}   fio / fio {}",
+            ratio(&pairs, |measured| measured.bytes_per_s),
+            ratio(&pairs, |measured| measured.latency_ns_mean),
+            ratio(&control, |measured| measured.bytes_per_s)
+        );
+    }
+    println!("Cost, every sample recorded");
+    for case in cost_cases().filter(|case| case.to_string().contains(&options.only)) {
+        for (name, goal, setting) in SETTINGS {
+            let pairs = pairs(drive, path, &case, options, setting)?;
+            println!(
+                "  {case}  against fio {name:16} IOPS {} {goal}   user CPU {} [≤ 0.6]   {:.2} µs against {:.2} µs",
+                ratio(&pairs, |measured| measured.iops),
+                ratio(&pairs, |measured| measured.cpu_ns_per_io),
+                median(pairs.iter().map(|pair| pair.0.cpu_ns_per_io)) / 1e3,
+                median(pairs.iter().map(|pair| pair.1.cpu_ns_per_io)) / 1e3,
+            );
+        }
+    }
+    println!();
+    Ok(())
+}
+
+const SETTINGS: [(&str, &str, Setting); 3] = [
+    ("plain", "[≥ 1.00]", Setting { registered: false, logged: false }),
+    ("registered", "[≥ 1.00]", Setting { registered: true, logged: false }),
+    ("--write_lat_log", "[≥ 1.15]", Setting { registered: false, logged: true }),
+];
+
+fn agreement_cases() -> impl Iterator<Item = Case> {
+    let shapes = [(false, MIB, 8), (true, 4096, 1), (true, 4096, 32)];
+    shapes.into_iter().flat_map(|(random, block, depth)| {
+        [false, true].map(|write| Case { random, write, block, depth, span: SPAN })
+    })
+}
+
+fn cost_cases() -> impl Iterator<Item = Case> {
+    [32, 1].into_iter().map(|depth| Case { random: true, write: false, block: 4096, depth, span: SPAN })
+}
+
+/// Pairs of (ours, fio's), each pair in the other order than the one before, so that neither is always first.
+fn pairs(
+    drive: &mut dyn Drive,
+    path: &Path,
+    case: &Case,
+    options: &Options,
+    setting: Setting,
+) -> anyhow::Result<Vec<(Measured, Measured)>> {
+    let until = Until::elapsed(Nanos::from_secs_f64(options.seconds));
+    let mut pairs = Vec::new();
+    for pair in 0..options.pairs {
+        let mut ours = None;
+        if pair % 2 == 0 {
+            ours = Some(ours::run_once(drive, case, until)?);
+        }
+        let theirs = fio::run(path, case, options.seconds, setting)?;
+        let ours = ours.map_or_else(|| ours::run_once(drive, case, until), Ok)?;
+        pairs.push((ours, theirs));
+    }
+    Ok(pairs)
+}
+
+/// Pairs of fio with itself: what the machine alone makes of a ratio.
+fn fio_pairs(path: &Path, case: &Case, options: &Options) -> anyhow::Result<Vec<(Measured, Measured)>> {
+    let once = || fio::run(path, case, options.seconds, Setting::default());
+    (0..options.pairs).map(|_| Ok((once()?, once()?))).collect()
+}
+
+fn ratio(pairs: &[(Measured, Measured)], of: impl Fn(&Measured) -> f64) -> String {
+    let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| of(ours) / of(theirs)).collect();
+    let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = ratios.iter().copied().fold(0.0, f64::max);
+    format!("{:.3} [{lowest:.2} … {highest:.2}]", median(ratios.into_iter()))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

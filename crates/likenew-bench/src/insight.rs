@@ -1,0 +1,207 @@
+//! How well an X-ray sees: over drives that are drawn, whose insides are known, each answer against the truth.
+
+mod answer;
+mod case;
+mod confusion;
+mod mark;
+mod noise;
+mod report;
+mod score;
+mod twins;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::Context as _;
+use clap::Args;
+use likenew_sim::drawn::{Family, drawn};
+
+pub(crate) use case::{Asked, ask};
+use case::{Case, Query};
+use noise::Noise;
+
+/// Which drives, and what of them.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Options {
+    /// Drives that are drawn
+    #[arg(long, default_value_t = 200)]
+    drives: u64,
+    /// Seed of the first of them
+    #[arg(long, default_value_t = 1)]
+    first: u64,
+    /// One drive: truth beside answer, and why
+    #[arg(long, value_name = "SEED")]
+    drive: Option<u64>,
+    /// Drives of this family only, such as "page map" or "FAST"
+    #[arg(long)]
+    family: Option<String>,
+    /// Probes to ask; all of them without this
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// A part of the drives also with a neighbour, outliers, throttling
+    #[arg(long)]
+    noisy: bool,
+    /// Only what `model` says of the drives of a published study
+    #[arg(long)]
+    twins: bool,
+    /// Threads, each with a drive of its own
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
+/// Prints how well an X-ray sees.
+///
+/// # Errors
+/// There is no such family, or a drive can not be made.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let query = Query { only: options.only.clone(), noise: None };
+    if options.twins {
+        print!("{}", twins::report());
+        return Ok(());
+    }
+    if let Some(seed) = options.drive {
+        print!("{}", report::one(&Case::run(seed, &query)?));
+        return Ok(());
+    }
+    let seeds = seeds(options)?;
+    let cases = run_all(&seeds, &query, options.threads)?;
+    print!("{}", report::all(&cases));
+    if options.noisy {
+        print!("{}", noisy(&seeds, cases, &query, options.threads)?);
+    } else if options.only.is_empty() && options.family.is_none() {
+        print!("{}", twins::report());
+    }
+    Ok(())
+}
+
+/// One drive in so many is X-rayed again under each noise; families come in turn with another period.
+const NOISY_EVERY: usize = 5;
+
+fn noisy(seeds: &[u64], quiet: Vec<Case>, query: &Query, threads: usize) -> anyhow::Result<String> {
+    let seeds: Vec<u64> = seeds.iter().copied().step_by(NOISY_EVERY).collect();
+    let quiet = quiet.into_iter().filter(|case| seeds.contains(&case.seed)).collect();
+    let mut rounds = vec![("in peace", quiet)];
+    for noise in Noise::ALL {
+        let query = Query { noise: Some(noise), ..query.clone() };
+        rounds.push((noise.name(), run_all(&seeds, &query, threads)?));
+    }
+    let mut text = noise::report(&rounds);
+    for (name, cases) in &rounds[1..] {
+        text += &report::false_claims(&format!("False claims, {name}"), cases);
+    }
+    Ok(text)
+}
+
+/// The seeds of the drives that are meant.
+fn seeds(options: &Options) -> anyhow::Result<Vec<u64>> {
+    let family = options.family.as_ref().map(|name| {
+        let names = || Family::ALL.map(Family::name).join(", ");
+        let family = Family::ALL.into_iter().find(|family| family.name().eq_ignore_ascii_case(name));
+        family.with_context(|| format!("there is no family \"{name}\"; there are {}", names()))
+    });
+    let family = family.transpose()?;
+    let seeds = options.first..options.first + options.drives;
+    Ok(seeds.filter(|seed| family.is_none_or(|family| drawn(*seed).family == family)).collect())
+}
+
+/// X-rays of these drives, in the order of their seeds.
+fn run_all(seeds: &[u64], query: &Query, threads: usize) -> anyhow::Result<Vec<Case>> {
+    let (next, cases) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let work = || -> anyhow::Result<()> {
+        while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+            let case = Case::run(*seed, query)?;
+            let mut cases = cases.lock().expect("nobody panics with it");
+            cases.push(case);
+            if cases.len().is_multiple_of(20) {
+                eprintln!("  {} of {} drives", cases.len(), seeds.len());
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a panic is caught in its case"))
+    })?;
+    let mut cases = cases.into_inner().expect("nobody panics with it");
+    cases.sort_by_key(|case| case.seed);
+    Ok(cases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use score::{Score, rows_of};
+
+    /// Two drives of each family.
+    const DRIVES: u64 = 22;
+
+    /// The share of the drives of this test that have to be right, of those that have the property.
+    const RIGHT: [(&str, f64); 12] = [
+        ("medium", 0.97),
+        ("mapping", 0.97),
+        ("map_page_bytes", 0.9),
+        ("erase_unit_bytes", 0.65),
+        ("write_buffer_bytes", 0.9),
+        ("slc_cache_bytes", 0.9),
+        ("parallelism", 0.8),
+        ("stripe_bytes", 0.8),
+        ("over_provisioning_percent", 0.75),
+        ("compression", 0.99),
+        ("trim", 0.9),
+        ("idle_collection_ns", 0.6),
+    ];
+    /// A few drives decide less exactly than hundreds.
+    const FALSE_MAX: f64 = 0.02;
+    const COVERAGE_MIN: f64 = 0.85;
+
+    #[test]
+    fn an_x_ray_sees_what_is_inside_drives_of_every_family() {
+        let seeds: Vec<u64> = (1..=DRIVES).collect();
+        let cases = run_all(&seeds, &Query::default(), 2).unwrap();
+        for case in &cases {
+            assert!(case.findings.is_ok(), "{}: {:?}", case.target, case.findings);
+        }
+        let text = report::all(&cases);
+        for (key, least) in RIGHT {
+            let right = Score::of(rows_of(&cases, key)).share_right().unwrap();
+            assert!(right >= least, "{key} is right of {right:.3}\n{text}");
+        }
+        let all = Score::of(cases.iter().flat_map(|case| &case.rows));
+        assert!(all.share_false().unwrap() <= FALSE_MAX, "{text}");
+        assert!(all.coverage().unwrap() >= COVERAGE_MIN, "{text}");
+    }
+
+    /// A pseudo-SLC cache that a neighbour fills, too; one whose end is far behind; a disk; a map of blocks.
+    const BESIDE_A_NEIGHBOUR: [u64; 4] = [376, 341, 1, 8];
+
+    #[test]
+    fn beside_a_neighbour_nothing_wrong_is_told_with_confidence() {
+        let query = Query { noise: Some(Noise::Busy), ..Query::default() };
+        let cases = run_all(&BESIDE_A_NEIGHBOUR, &query, 2).unwrap();
+        for case in &cases {
+            assert!(noise::names_noise(case), "{}: {:?}", case.target, case.findings);
+        }
+        let text = report::all(&cases);
+        let all = Score::of(cases.iter().flat_map(|case| &case.rows));
+        assert_eq!((all.false_claims, all.absent_wrongly), (0, 0), "{text}");
+    }
+
+    #[test]
+    fn only_the_drives_of_a_family_are_meant() {
+        let options = Options {
+            drives: 33,
+            first: 1,
+            drive: None,
+            family: Some("fast".into()),
+            only: Vec::new(),
+            noisy: false,
+            twins: false,
+            threads: 1,
+        };
+        let meant = seeds(&options).unwrap();
+        assert_eq!(meant.len(), 3);
+        assert!(meant.iter().all(|seed| drawn(*seed).family == Family::Fast));
+        let nobody = Options { family: Some("tape".into()), ..options };
+        assert!(seeds(&nobody).unwrap_err().to_string().contains("there are page map, disk"));
+    }
+}

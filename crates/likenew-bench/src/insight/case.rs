@@ -1,0 +1,167 @@
+//! One drive that was X-rayed: its truth, what was said of it, and what that has cost.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow, bail};
+use likenew_core::drive::Drive as _;
+use likenew_core::io::Op;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::Recorder;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::Findings;
+use likenew_procedures::all::from_plan;
+use likenew_run::conduct::{End, Observer, conduct};
+use likenew_sim::drawn::{Family, drawn};
+use likenew_sim::truth::{Inside, Truth};
+use likenew_sim::{SimDrive, Spec};
+
+use super::answer::{Answer, answers};
+use super::mark::{Mark, mark};
+use super::noise::Noise;
+use crate::ours::user_time;
+
+/// How every drive of a round is asked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Query {
+    /// Probes; all of them if none is named.
+    pub(super) only: Vec<String>,
+    /// What disturbs it.
+    pub(super) noise: Option<Noise>,
+}
+
+/// One property: what is inside, what was said, and what to think of that.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) unit: &'static str,
+    pub(super) inside: Inside,
+    pub(super) answer: Answer,
+    pub(super) mark: Mark,
+}
+
+/// A drive that was X-rayed.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) seed: u64,
+    pub(super) target: String,
+    pub(super) family: Family,
+    /// In the order of the table.
+    pub(super) rows: Vec<Row>,
+    /// What was found, to be read; or why nothing was.
+    pub(super) findings: Result<Findings, String>,
+    /// Bytes written over the capacity.
+    pub(super) capacities_written: f64,
+    /// User time of the thread.
+    pub(super) cpu: Nanos,
+    /// Time on the drive's own clock.
+    pub(super) lasted: Nanos,
+}
+
+impl Case {
+    /// X-rays the drive of a seed.
+    ///
+    /// # Errors
+    /// The drive can not be made, or the answers have another form.
+    pub(super) fn run(seed: u64, query: &Query) -> anyhow::Result<Self> {
+        let drive = drawn(seed);
+        let target = match query.noise {
+            Some(noise) => format!("{}?{}", drive.target(), noise.setting(drive.family)),
+            None => drive.target(),
+        };
+        let spec = Spec::parse(&target)?;
+        let truth = Truth::of(&spec, &drive.model()?);
+        let before = user_time()?;
+        let mut opened = spec.open(no_files)?;
+        let capacity = opened.geometry().capacity;
+        let mut settings = toml::Table::new();
+        if !query.only.is_empty() {
+            settings.insert("only".into(), query.only.clone().into());
+        }
+        let asked = catch_unwind(AssertUnwindSafe(|| ask(&mut opened, "xray", seed, settings)));
+        let asked = asked.unwrap_or_else(|panic| bail!("panicked: {}", panic_text(&*panic)));
+        let (findings, segments) = match asked {
+            Ok(asked) => (asked.findings.map_err(|error| format!("{error:#}")), asked.evidence.segments),
+            Err(error) => (Err(format!("{error:#}")), Vec::new()),
+        };
+        let written: u64 = segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+        let rows = match &findings {
+            Ok(findings) => rows(&truth, &answers(findings)?)?,
+            Err(_) => Vec::new(),
+        };
+        Ok(Self {
+            seed,
+            target,
+            family: drive.family,
+            rows,
+            findings,
+            capacities_written: written as f64 / capacity as f64,
+            cpu: user_time()?.since(before),
+            lasted: segments.last().map_or(Nanos::ZERO, |segment| segment.ended),
+        })
+    }
+}
+
+fn no_files(_: &Path) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// What came of a question.
+pub(crate) struct Asked {
+    /// What was found, unless the run ended early.
+    pub(crate) findings: anyhow::Result<Findings>,
+    /// What it rests on.
+    pub(crate) evidence: Evidence,
+}
+
+/// Asks a question of a drive, as `likenew` itself does.
+///
+/// # Errors
+/// There is no such procedure, or its settings do not fit.
+pub(crate) fn ask(
+    drive: &mut SimDrive,
+    procedure: &str,
+    seed: u64,
+    options: toml::Table,
+) -> anyhow::Result<Asked> {
+    let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed, options };
+    let asked = from_plan(&plan).map_err(anyhow::Error::msg)?;
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    let findings = match conduct(drive, &*asked, &mut evidence, &mut Nobody) {
+        Ok(End::Complete) => Ok(asked.judge(&evidence)),
+        Ok(end) => Err(anyhow!("it ended early: {end:?}")),
+        Err(error) => Err(error.into()),
+    };
+    Ok(Asked { findings, evidence })
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}
+
+/// Each property of the truth beside its answer.
+fn rows(truth: &Truth, answers: &[Answer]) -> anyhow::Result<Vec<Row>> {
+    let row = |(key, unit, inside): (&'static str, &'static str, Inside)| {
+        let answer = answers.iter().find(|answer| answer.property == key);
+        let answer = answer.with_context(|| format!("the X-ray says nothing of {key}"))?.clone();
+        let mark = mark(inside, &answer);
+        Ok(Row { unit, inside, answer, mark })
+    };
+    truth.rows().into_iter().map(row).collect()
+}
+
+/// Looks on and does nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Measures the instrument itself, and repeats published studies on simulated drives: `cargo xtask bench NAME` and
+//! `cargo xtask reproduce`.
+
+mod diagnosis;
+mod engine;
+mod fio;
+mod insight;
+mod nop;
+mod ours;
+mod record;
+mod replay;
+mod reproduce;
+mod sim;
+mod target;
+mod trace;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask bench", about = "Measure the instrument")]
+enum Bench {
+    /// How well `check` finds causes: simulated drives on which they are at work
+    Diagnosis(diagnosis::Options),
+    /// Against fio, in pairs on the same target: agreement and cost
+    Engine(engine::Options),
+    /// How well an X-ray sees: drives with known insides
+    Insight(insight::Options),
+    /// What recording costs a load, in pairs of runs
+    Record(record::Options),
+    /// Replays: how exactly recorded times are kept, and fio beside it as fast as it goes
+    Replay(replay::Options),
+    /// Repeat five studies on simulated drives and write docs/reproduction.md
+    Reproduce(reproduce::Options),
+    /// The simulator: speed, memory, and theory beside what comes out
+    Sim,
+    /// Readers of traces: records a second and memory, by format
+    Trace(trace::Options),
+    /// What verifying costs: against plain workloads, and against f3
+    Verify(verify::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Bench::parse() {
+        Bench::Diagnosis(options) => diagnosis::run(&options),
+        Bench::Engine(options) => engine::run(&options),
+        Bench::Insight(options) => insight::run(&options),
+        Bench::Record(options) => record::run(&options),
+        Bench::Replay(options) => replay::run(&options),
+        Bench::Reproduce(options) => reproduce::run(&options),
+        Bench::Sim => sim::run(),
+        Bench::Trace(options) => trace::run(&options),
+        Bench::Verify(options) => verify::run(&options),
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("crates/likenew-bench lies in the root")
+        .to_owned()
+}

@@ -1,0 +1,176 @@
+//! Opens simulated drives and runs workloads on them through the real loop, as `likenew` itself does.
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::ensure;
+use likenew_core::drive::Drive as _;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::place::Place;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::{Recorder, Stop};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::size::Size;
+use likenew_core::until::Until;
+use likenew_core::verdict::Findings;
+use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_procedures::all::from_plan;
+use likenew_run::conduct::{End, Observer, conduct};
+use likenew_run::run::run;
+use likenew_sim::{SimDrive, Spec, catalog};
+
+/// What stands in for a drive in a quick run, where ageing a large one would take too long.
+pub(super) const STAND_IN: &str = "tiny-flash";
+
+/// How thoroughly to measure.
+#[derive(Clone, Copy)]
+pub(super) struct Lab {
+    /// Small spans and small drives: to see that everything works, not what comes out.
+    pub(super) quick: bool,
+}
+
+impl Lab {
+    /// The thorough value, or the quick one.
+    pub(super) fn pick<T>(self, thorough: T, quick: T) -> T {
+        if self.quick { quick } else { thorough }
+    }
+
+    /// The drive of the catalogue with the shortest name that contains `part`, in the state that `query` says; nothing
+    /// if there is none.
+    pub(super) fn open(self, part: &str, query: &str) -> anyhow::Result<Option<SimDrive>> {
+        let names = catalog().iter().map(|entry| entry.name).filter(|name| name.contains(part));
+        let stand_in = self.quick.then_some(STAND_IN);
+        match names.min_by_key(|name| name.len()).or(stand_in) {
+            Some(name) => open(name, query).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// A drive of the catalogue by its whole name.
+pub(super) fn open(name: &str, query: &str) -> anyhow::Result<SimDrive> {
+    let no_files = |_: &Path| Err(io::ErrorKind::NotFound.into());
+    let drive = Spec::parse(&format!("sim:{name}?{query}"))?.open(no_files)?;
+    eprintln!("  {name}?{query}");
+    Ok(drive)
+}
+
+/// One stream of I/Os of one length.
+#[derive(Clone)]
+pub(super) struct Load {
+    pub(super) op: Op,
+    pub(super) random: bool,
+    pub(super) block: u32,
+    pub(super) depth: u32,
+    pub(super) range: Range<u64>,
+    pub(super) data: DataClass,
+    pub(super) until: Until,
+}
+
+impl Load {
+    /// The whole range once, 1 MiB after 1 MiB, one at a time, with data that does not compress.
+    pub(super) fn sequential(op: Op, range: Range<u64>) -> Self {
+        let until = Until::bytes(range.end - range.start);
+        Self { op, random: false, block: 1 << 20, depth: 1, range, data: DataClass::Random, until }
+    }
+
+    fn stream(&self) -> Stream {
+        let region = Region::bytes(self.range.clone());
+        Stream {
+            op: Mix::Only(self.op),
+            size: Size::fixed(self.block),
+            place: if self.random { Place::Uniform(region) } else { Place::Forward(region) },
+            pace: Pace::Closed { depth: self.depth },
+            data: self.data,
+        }
+    }
+}
+
+/// Runs a load.
+///
+/// # Errors
+/// It does not fit the drive, or the drive answered with an error.
+pub(super) fn measure(drive: &mut SimDrive, load: &Load) -> anyhow::Result<Segment> {
+    measure_streams(drive, vec![load.stream()], load.until)
+}
+
+/// Runs streams side by side.
+///
+/// # Errors
+/// The same as for [`measure`].
+pub(super) fn measure_streams(
+    drive: &mut SimDrive,
+    streams: Vec<Stream>,
+    until: Until,
+) -> anyhow::Result<Segment> {
+    let workload = Workload { seed: 1, ..Workload::new("reproduction", until, streams) };
+    let ran = run(drive, &workload, &mut || Box::new(()))?;
+    if let Some(fault) = ran.fault {
+        return Err(fault.into());
+    }
+    let (stop, errors) = (ran.segment.stop, ran.segment.errors());
+    ensure!(stop == Stop::Reached && errors == 0, "{workload:?} ended with {stop:?} and {errors} errors");
+    Ok(ran.segment)
+}
+
+/// Asks a question of a drive, as `likenew` itself does.
+///
+/// # Errors
+/// The plan does not fit the drive, or the run could not be finished.
+pub(super) fn ask(drive: &mut SimDrive, procedure: &str, options: toml::Table) -> anyhow::Result<Findings> {
+    let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed: 1, options };
+    let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    match conduct(drive, &*procedure, &mut evidence, &mut Nobody)? {
+        End::Complete => Ok(procedure.judge(&evidence)),
+        end => anyhow::bail!("{} ended early: {end:?}", evidence.plan.procedure),
+    }
+}
+
+/// Looks on and does nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Speed in units of 10⁶ bytes a second; not a number where nothing was measured.
+pub(super) fn mb_per_s(segment: &Segment) -> f64 {
+    segment.bytes_per_s().unwrap_or(f64::NAN) / 1e6
+}
+
+/// Bytes programmed over bytes written between two moments of a drive's books.
+pub(super) struct WriteAmplification {
+    host: u64,
+    flash: u64,
+}
+
+impl WriteAmplification {
+    /// Counts from now on.
+    pub(super) fn from_now(drive: &SimDrive) -> Self {
+        let books = drive.accounting().expect("a simulated drive keeps books");
+        Self { host: books.host_bytes_written, flash: books.flash_bytes_programmed }
+    }
+
+    /// Until now.
+    pub(super) fn until_now(&self, drive: &SimDrive) -> f64 {
+        let now = Self::from_now(drive);
+        (now.flash - self.flash) as f64 / (now.host - self.host).max(1) as f64
+    }
+}
+
+/// What a drive's own introduction says under this name; empty if nothing.
+pub(super) fn fact(drive: &SimDrive, name: &str) -> String {
+    let facts = drive.identity().facts;
+    facts.into_iter().find(|(key, _)| key.starts_with(name)).map_or_else(String::new, |(_, value)| value)
+}

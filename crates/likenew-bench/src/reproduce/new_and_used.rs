@@ -1,0 +1,267 @@
+//! Study 3: random writes of new drives, and of the same drives once every address has been written.
+
+use anyhow::Context as _;
+use likenew_core::drive::Drive as _;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::verdict::Findings;
+use likenew_sim::SimDrive;
+
+use super::lab::{Lab, Load, ask, fact, mb_per_s, measure};
+use super::page::{Published, milliseconds, number, table};
+use super::{Section, Study};
+
+/// AnandTech 2738, "The SSD Anthology: Understanding SSDs and New Drives from OCZ" (2009).
+pub(super) const STUDY: Study = Study {
+    number: 3,
+    title: "New against used (AnandTech, 2009)",
+    source: "AnandTech 2738, \"The SSD Anthology\". Iometer: 4 KiB random writes over 8 GB, 3 in flight, 3 minutes, after a secure erase.",
+    published: &PUBLISHED,
+    run,
+};
+
+const RATE: &str = "random 4 KiB writes, MB/s";
+const IOPS: &str = "random 4 KiB writes, IOPS";
+const LATENCY: &str = "random 4 KiB writes, mean latency, ms";
+
+const fn rate(drive: &'static str, printed: &'static str, value: f64) -> Published {
+    Published { drive, what: RATE, printed, value }
+}
+
+const PUBLISHED: [Published; 14] = [
+    rate("Intel X25-E", "31.7", 31.7),
+    rate("Intel X25-M", "39.3", 39.3),
+    rate("JMicron JMF602B MLC", "0.02", 0.02),
+    rate("JMicron JMF602Bx2 MLC", "0.03", 0.03),
+    rate("OCZ Summit", "12.8", 12.8),
+    rate("OCZ Vertex", "8.2", 8.2),
+    rate("Samsung SLC", "2.61", 2.61),
+    rate("Seagate Momentus 5400.6", "0.81", 0.81),
+    rate("WD Caviar SE16", "1.26", 1.26),
+    rate("WD VelociRaptor", "1.63", 1.63),
+    Published { drive: "JMicron JMF602B MLC", what: IOPS, printed: "5.61", value: 5.61 },
+    Published { drive: "JMicron JMF602B MLC", what: LATENCY, printed: "532.2", value: 532.2 },
+    Published { drive: "Intel X25-M", what: LATENCY, printed: "below 0.3", value: 0.3 },
+    Published { drive: "OCZ Vertex", what: LATENCY, printed: "1.43", value: 1.43 },
+];
+
+/// Each drive as the study calls it, and a part of its name in the catalogue.
+const DRIVES: [(&str, &str); 10] = [
+    ("Intel X25-E", "x25-e"),
+    ("Intel X25-M", "x25-m"),
+    ("JMicron JMF602B MLC", "jmf602b"),
+    ("JMicron JMF602Bx2 MLC", "jmf602bx2"),
+    ("OCZ Summit", "ocz-summit"),
+    ("OCZ Vertex", "ocz-vertex"),
+    ("Samsung SLC", "samsung-slc"),
+    ("Seagate Momentus 5400.6", "momentus-5400.6"),
+    ("WD Caviar SE16", "caviar-se16"),
+    ("WD VelociRaptor", "velociraptor"),
+];
+
+const SPAN: u64 = 8 << 30;
+const SPAN_QUICK: u64 = 256 << 20;
+
+/// A part of the capacity that page maps are overwritten with at random: many times their spare flash.
+const OVERWRITTEN_PART: u64 = 2;
+/// Maps of whole blocks are worn in as soon as their log blocks are full, and disks need no wearing in.
+const OVERWRITTEN_OTHERS: u64 = 1 << 30;
+
+/// A drive before and after each of two recipes.
+struct Aged {
+    drive: &'static str,
+    /// Three minutes of random writes of the new drive in one go, as they were published.
+    new: Segment,
+    filled: Findings,
+    overwritten: Findings,
+    construction: String,
+}
+
+fn run(lab: Lab) -> anyhow::Result<Section> {
+    let (mut drives, mut missing) = (Vec::new(), Vec::new());
+    for (drive, part) in DRIVES {
+        match aged(lab, drive, part)? {
+            Some(aged) => drives.push(aged),
+            None => missing.push(drive),
+        }
+    }
+    let simulated: Vec<Option<f64>> = PUBLISHED.iter().map(|row| simulated(row, &drives)).collect();
+    let mut predictions = String::new();
+    for (title, of) in RECIPES {
+        let rows: anyhow::Result<Vec<Vec<String>>> =
+            drives.iter().map(|aged| row(aged.drive, of(aged))).collect();
+        predictions += &format!("{title}\n\n{}\n", table(&HEAD, &rows?));
+    }
+    let rows: Vec<Vec<String>> =
+        drives.iter().map(|aged| vec![aged.drive.into(), aged.construction.clone()]).collect();
+    predictions += &format!("What that follows from:\n\n{}", table(&["drive", "construction"], &rows));
+    if !missing.is_empty() {
+        predictions +=
+            &format!("\nLeft out, because the catalogue has no such drive: {}.\n", missing.join(", "));
+    }
+    predictions += EXPLAINED;
+    Ok(Section { simulated, note: NOTE, predictions })
+}
+
+/// What stands above each table, and which findings are in it.
+type Recipe = (&'static str, fn(&Aged) -> &Findings);
+
+const RECIPES: [Recipe; 2] = [
+    (
+        "**Filled**: erased, measured, every address written once in order, measured again (`likenew age`).",
+        |aged| &aged.filled,
+    ),
+    (
+        "**Overwritten**: the same, but after the fill half of the capacity is overwritten at random, 4 KiB at a time \
+         (`likenew age --recipe overwrite`; 1 GiB of drives without a map of pages).",
+        |aged| &aged.overwritten,
+    ),
+];
+
+const HEAD: [&str; 11] = [
+    "drive",
+    "random writes new, MB/s",
+    "used",
+    "drop",
+    "mean latency new, ms",
+    "used",
+    "rise",
+    "longest used, ms",
+    "score new",
+    "used",
+    "drop",
+];
+
+const NOTE: &str = "MB are counted as 10⁶ bytes. With 3 I/Os in flight, rate and mean latency have to obey Little's law: the printed pairs \
+    (39.3 and below 0.3 ms; 8.2 and 1.43 ms) do so if the printed MB are 2²⁰ bytes. The catalogue's drives aim at that, so 1.05 is \
+    what exact agreement looks like for them. 0.02 and 0.03 are printed with one digit: 0.015 to 0.025 and 0.025 to 0.035, or 5.61 I/Os a second \
+    of the first, which stands below with more digits. An empty write buffer takes the first of few writes at once, which is 3 % of them.\n\n";
+
+const EXPLAINED: &str = "\nThe numbers in brackets are 95 % intervals in percent, from five equal parts of the three minutes: where a drive falls \
+    while it is measured they are wide. A drop below zero is a gain; a latency that doubles has risen by 100 %. Filled is the study's recipe: \
+    every address was written once, in order. The spare flash is still erased then, less what measuring the new drive took of it, so a page-mapped \
+    drive falls only once that is used up, and three minutes of small writes often end before. Overwritten has no erased spare left, and every \
+    write waits for the collection of an erase block that still holds valid pages. How many those are follows from the over-provisioning; how much \
+    flash a small write takes, from the page of the map; how long it takes, from the time to read, program and erase. The study's drive lies \
+    between the two, as its recipe also put a partition image back. The score is that of `likenew apps`: ten mixes of I/O with the published counts \
+    and bytes of PCMark 8's traces, all else of them assumed. It is no score of PCMark, and only its drop can be held against the study's.\n";
+
+/// One drive, if there is such a one.
+fn aged(lab: Lab, drive: &'static str, part: &str) -> anyhow::Result<Option<Aged>> {
+    let Some(mut simulated) = lab.open(part, NEW)? else { return Ok(None) };
+    let new = random_writes(lab, &mut simulated)?;
+    let construction = construction(&simulated);
+    let bytes = if maps_pages(&simulated) {
+        simulated.identity().capacity_bytes / OVERWRITTEN_PART / 4096 * 4096
+    } else {
+        OVERWRITTEN_OTHERS
+    };
+    let filled = age(lab, part, "fill", None)?;
+    let overwritten = age(lab, part, "overwrite", Some(lab.pick(bytes, SPAN_QUICK)))?;
+    Ok(Some(Aged { drive, new, filled, overwritten, construction }))
+}
+
+const NEW: &str = "state=new";
+
+/// Whether it is flash whose pages are mapped one by one; other maps introduce themselves as `map`.
+fn maps_pages(drive: &SimDrive) -> bool {
+    let facts = drive.identity().facts;
+    let has = |wanted: &str| facts.iter().any(|(name, _)| name == wanted);
+    has("page of the map") && !has("map")
+}
+
+/// Three minutes of them.
+fn random_writes(lab: Lab, drive: &mut SimDrive) -> anyhow::Result<Segment> {
+    let load = Load {
+        op: Op::Write,
+        random: true,
+        block: 4096,
+        depth: 3,
+        range: 0..lab.pick(SPAN, SPAN_QUICK),
+        data: DataClass::Random,
+        until: Until::elapsed(lab.pick(Nanos::from_secs(180), Nanos::from_secs(1))),
+    };
+    measure(drive, &load)
+}
+
+/// The study on a new drive of this name, by a recipe, as `likenew age` does it.
+fn age(lab: Lab, part: &str, recipe: &str, bytes: Option<u64>) -> anyhow::Result<Findings> {
+    let mut drive = lab.open(part, NEW)?.context("the catalogue has had this drive a moment ago")?;
+    let mut options = toml::Table::new();
+    options.insert("recipe".into(), recipe.into());
+    options.insert("span".into(), lab.pick("8GiB", "64MiB").into());
+    options.insert("time".into(), lab.pick("180s", "2s").into());
+    if lab.quick {
+        options.insert("space".into(), "256MiB".into());
+    }
+    if let Some(bytes) = bytes {
+        options.insert("bytes".into(), bytes.to_string().into());
+    }
+    ask(&mut drive, "age", options)
+}
+
+/// What decides how a drive falls, in its own words.
+fn construction(drive: &SimDrive) -> String {
+    let [spare, page, block] =
+        ["over-provisioning", "page of the map", "erase block"].map(|name| fact(drive, name));
+    if spare.is_empty() {
+        return "no translation layer: nothing in a disk falls".into();
+    }
+    let mut text = format!("{spare} over-provisioning");
+    for (name, value) in [("pages", page), ("blocks", block)] {
+        if !value.is_empty() {
+            text += &format!(", {name} of {value}");
+        }
+    }
+    text
+}
+
+fn simulated(published: &Published, drives: &[Aged]) -> Option<f64> {
+    let new = &drives.iter().find(|aged| aged.drive == published.drive)?.new;
+    Some(match published.what {
+        RATE => mb_per_s(new),
+        IOPS => new.iops()?,
+        _ => new.total().latency_ns_mean() / 1e6,
+    })
+}
+
+/// New, used and drop of the three figures that the study prints.
+fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
+    let rows = &findings.tables["new_vs_used"];
+    let figure = |test: &str, key: &str| {
+        let row =
+            rows.iter().find(|row| row["test"] == test).with_context(|| format!("no row \"{test}\""))?;
+        row[key].as_f64().with_context(|| format!("{drive}: no {key} of {test}"))
+    };
+    let speed = |test: &str, key: &str| figure(test, key).map(|value| number(value / 1e6));
+    let latency = |test: &str, key: &str| figure(test, key).map(milliseconds);
+    let points = |test: &str, key: &str| figure(test, key).map(number);
+    let drop = |test: &str| {
+        let percent = |key: &str| figure(test, key).map(whole);
+        let interval = percent("drop_percent_low").and_then(|low| Ok((low, percent("drop_percent_high")?)));
+        let within = interval.map_or_else(|_| String::new(), |(low, high)| format!(" ({low} to {high})"));
+        anyhow::Ok(format!("{} %{within}", percent("drop_percent")?))
+    };
+    let (writes, mean, longest, score) =
+        ("random writes", "random write latency, mean", "random write latency, longest", "application score");
+    Ok(vec![
+        drive.into(),
+        speed(writes, "new")?,
+        speed(writes, "used")?,
+        drop(writes)?,
+        latency(mean, "new")?,
+        latency(mean, "used")?,
+        drop(mean)?,
+        latency(longest, "used")?,
+        points(score, "new")?,
+        points(score, "used")?,
+        drop(score)?,
+    ])
+}
+
+/// Without decimals, and without the sign of what rounds to zero.
+fn whole(value: f64) -> String {
+    format!("{:.0}", value.round() + 0.0)
+}

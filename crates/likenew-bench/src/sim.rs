@@ -1,0 +1,131 @@
+//! The simulator: how fast whole drives age, how much memory they take, and whether theory holds.
+
+mod bare_layer;
+mod write_amplification;
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use likenew_core::drive::Drive as _;
+use likenew_core::units::{Nanos, rate};
+use likenew_core::until::Until;
+use likenew_core::workload::Workload;
+use likenew_sim::{SimDrive, Spec, catalog};
+
+use crate::ours;
+use crate::target::Case;
+
+const PAGE: u64 = 4096;
+
+/// Prints everything.
+pub(crate) fn run() -> anyhow::Result<()> {
+    println!(
+        "Simulated X25-M 80 GB, 4 KiB random writes through the whole stack in the steady state (median of the last fills; goals in brackets)"
+    );
+    speed("as it is, about 7 % spare", None, 1.5)?;
+    speed("with 12 % spare", Some(0.88), 2.5)?;
+    fill()?;
+    bare_layer::run();
+    write_amplification::run();
+    Ok(())
+}
+
+/// The drive, with its capacity at another share of its flash, used.
+fn open(share: Option<f64>, state: &str) -> anyhow::Result<SimDrive> {
+    let entry =
+        catalog().iter().find(|entry| entry.name == "intel-x25-m-80gb").context("it is in the catalogue")?;
+    let text = match share {
+        None => entry.text.to_owned(),
+        Some(share) => {
+            let bytes = (share * f64::from(80 << 10)) as u64 * (1 << 20);
+            let before = format!("capacity_bytes = {{ value = {}", entry.model.capacity_bytes);
+            ensure!(entry.text.contains(&before), "the capacity is spelled otherwise");
+            entry.text.replace(&before, &format!("capacity_bytes = {{ value = {bytes}"))
+        }
+    };
+    let spec = Spec::parse(&format!("sim:x25-m.toml?state={state}"))?;
+    Ok(spec.open(|_: &Path| Ok(text.clone().into()))?)
+}
+
+fn speed(what: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let mut drive = open(share, "used")?;
+    let opened = start.elapsed().as_secs_f64();
+    let capacity = drive.geometry().capacity;
+    let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity };
+    let (mut fills, mut rates) = (Vec::new(), Vec::new());
+    while !is_steady(&fills) && fills.len() < FILLS_MAX {
+        let before = drive.accounting().context("a simulated drive has books")?;
+        // Each fill at places of its own: the same ones again would leave a third of the drive cold.
+        let workload =
+            Workload { seed: fills.len() as u64, ..ours::workload(&case, Until::ops(capacity / PAGE)) };
+        let measured = ours::run_workload(&mut drive, &workload)?;
+        let after = drive.accounting().context("a simulated drive has books")?;
+        let host = after.host_bytes_written - before.host_bytes_written;
+        ensure!(host == capacity / PAGE * PAGE, "every write was completed and counted");
+        fills.push((after.flash_bytes_programmed - before.flash_bytes_programmed) as f64 / host as f64);
+        // Time on the CPU, so that others who use it do not count.
+        rates.push(1e9 / measured.cpu_ns_per_io);
+    }
+    let last = &fills[fills.len() - STEADY_FILLS..];
+    let mut rates = rates.split_off(fills.len() - STEADY_FILLS);
+    rates.sort_by(f64::total_cmp);
+    println!(
+        "  {what:<28} {:5.2} [{:.2} … {:.2}] million host writes a second a core [≥ {goal}]; opened used in {opened:.1} s",
+        rates[STEADY_FILLS / 2] / 1e6,
+        rates[0] / 1e6,
+        rates[STEADY_FILLS - 1] / 1e6,
+    );
+    println!(
+        "  {:<28} write amplification of the last three of {} drive fills {:.3} {:.3} {:.3}: {:.2} % apart [≤ 1 %]; of all {fills:.2?}",
+        "",
+        fills.len(),
+        last[0],
+        last[1],
+        last[2],
+        apart(last) * 100.0
+    );
+    Ok(())
+}
+
+/// Fills that agree when a drive is in its steady state.
+const STEADY_FILLS: usize = 3;
+const FILLS_MAX: usize = 30;
+
+fn is_steady(fills: &[f64]) -> bool {
+    fills.len() >= 2 * STEADY_FILLS && apart(&fills[fills.len() - STEADY_FILLS..]) <= 0.005
+}
+
+/// How far the greatest is from the least, as a share of that.
+fn apart(values: &[f64]) -> f64 {
+    let (low, high) =
+        values.iter().fold((f64::MAX, 0.0f64), |(low, high), value| (low.min(*value), high.max(*value)));
+    high / low - 1.0
+}
+
+fn fill() -> anyhow::Result<()> {
+    let flash_pages = f64::from(80 << 10) * 256.0;
+    let before = ours::memory_bytes("VmRSS:")?;
+    let start = Instant::now();
+    let untimed = open(None, "new&fill=1")?;
+    let seconds = start.elapsed().as_secs_f64();
+    let memory = ours::memory_bytes("VmRSS:")? - before;
+    drop(untimed);
+    println!(
+        "  filled once, in its past     {seconds:5.2} s [≤ 1]; {:.1} bytes of memory a flash page [≤ 10]",
+        memory / flash_pages
+    );
+    let mut drive = open(None, "new")?;
+    let capacity = drive.geometry().capacity;
+    let case = Case { random: false, write: true, block: 1 << 20, depth: 8, span: capacity };
+    let start = Instant::now();
+    let measured = ours::run_once(&mut drive, &case, Until::ops(capacity >> 20))?;
+    println!(
+        "  filled once, 1 MiB at depth 8 {:4.2} s through the whole stack [≤ 1], at {} of its own time ({})",
+        start.elapsed().as_secs_f64(),
+        rate(measured.bytes_per_s),
+        Nanos::from_secs_f64(capacity as f64 / measured.bytes_per_s),
+    );
+    Ok(())
+}

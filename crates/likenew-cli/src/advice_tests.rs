@@ -1,0 +1,259 @@
+//! What a check advises is possible where it is advised, by what `likenew recondition` says of the same target, and can be typed.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap::Parser as _;
+use likenew_core::drive::{Drive as _, Kind};
+use likenew_core::facts::{Drive, Fact, Facts, FileSystem, Identity, Layer, LayerKind, Machine};
+use likenew_core::look::Seen;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::Recorder;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_diagnosis::{ALL, Case, Cure, Possibility, Risk, Signs, Site, cures};
+use likenew_procedures::recondition::ReconditionOptions;
+use likenew_procedures::{all, site::site};
+use likenew_run::conduct::{Observer, conduct};
+use likenew_sim::{Spec, catalog};
+
+use crate::arguments::Arguments;
+
+/// Programs that cures name besides our own.
+const TOOLS: &[&str] = &[
+    "btrfs",
+    "cat",
+    "cryptsetup",
+    "ddrescue",
+    "e4defrag",
+    "echo",
+    "fio",
+    "fwupdmgr",
+    "hdparm",
+    "nvme",
+    "sdparm",
+    "systemctl",
+    "virt-xml",
+    "xfs_fsr",
+];
+
+struct Bystander;
+
+impl Observer for Bystander {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A line of a shell as words; quotes as our own commands have them.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
+    for of in line.chars() {
+        match of {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(std::mem::take(&mut word)),
+            _ => word.push(of),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What is wrong with a command, if anything is.
+fn fault_of(command: &str) -> Option<String> {
+    let mut words = words(command);
+    if words[0] == "sudo" {
+        words.remove(0);
+    }
+    if words[0] == "likenew" {
+        return Arguments::try_parse_from(&words).err().map(|error| error.to_string());
+    }
+    if !TOOLS.contains(&words[0].as_str()) {
+        return Some("no program that is known".into());
+    }
+    let invented = words.iter().find(|word| word.contains("simulated") || word.contains("/dev/DRIVE"));
+    invented.map(|word| format!("{word} is no path of a machine"))
+}
+
+/// What is wrong with the cures of all causes on a target: each is checked whether something measured calls for it or not.
+fn faults(site: Site<'_>, says: &dyn Fn(&Cure) -> Option<String>) -> Vec<String> {
+    let signs = Signs::default();
+    let case =
+        Case { signs: &signs, facts: site.facts, since: None, references: &[], usual: &[], site: Some(site) };
+    let mut faults = Vec::new();
+    for cause in ALL {
+        for cure in cures(&case, *cause) {
+            let of = format!("{}: {}: {:?}: ", site.target, cause.card().name, cure.command);
+            let commands = cure.command.iter().chain(&cure.undo);
+            faults.extend(commands.filter_map(|command| fault_of(command)).map(|why| format!("{of}{why}")));
+            faults.extend(says(&cure).map(|why| format!("{of}{why}")));
+            let destroys = cure.deed.is_some_and(likenew_core::outlook::Deed::destroys);
+            if destroys && !(cure.what.contains("everything on it is lost") && cure.risk == Risk::Data) {
+                faults.push(format!("{of}what it destroys is not said"));
+            }
+        }
+    }
+    faults
+}
+
+/// What is wrong with the cures that are named for a simulated drive, by what recondition says of the same one.
+fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
+    let spec = Spec::parse(target).unwrap();
+    let read = |_: &Path| file.map(|text| text.as_bytes().to_vec()).ok_or(io::ErrorKind::NotFound.into());
+    let mut drive = spec.open(read).unwrap_or_else(|why| panic!("{target}: {why}"));
+    let free = spec.free(drive.geometry().capacity);
+    let free = (!free.is_empty()).then(|| Region::bytes(free));
+    let options = ReconditionOptions { dry_run: true, free, ..ReconditionOptions::default() };
+    let plan = Plan {
+        schema: 1,
+        procedure: "recondition".into(),
+        target: Some(target.into()),
+        seed: 0,
+        options: toml::Table::try_from(&options).unwrap(),
+    };
+    let recondition = all::from_plan(&plan).unwrap();
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    conduct(&mut drive, &*recondition, &mut evidence, &mut Bystander).unwrap();
+    let ladder = all::judge(&*recondition, &evidence).tables["ladder"].clone();
+    let facts = evidence.sights.iter().find_map(|sight| match &sight.seen {
+        Seen::Facts(facts) => Some(&**facts),
+        _ => None,
+    });
+    faults(site(&evidence, free, facts, None), &|cure| {
+        let command = cure.command.as_deref().filter(|_| cure.deed.is_some())?;
+        let step = words(command).into_iter().skip_while(|word| word != "--rung").nth(1)?;
+        let row = ladder.iter().find(|row| row["rung"] == step.as_str());
+        let Some(row) = row else { return Some(format!("recondition has no step {step}")) };
+        let why = row["not_taken_because"].as_str().unwrap_or_default();
+        (!why.starts_with("this only says")).then(|| format!("recondition says: {why}"))
+    })
+}
+
+const STATES: &[&str] = &[
+    "",
+    "?state=used",
+    "?fill=0.5",
+    "?fill=1",
+    "?fill=0.6&age=400d",
+    "?state=used&fill=0.95&deleted=0.4",
+    "?state=used&fill=0.95&deleted=0.4&trim=off",
+];
+
+fn of_catalogue(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let names = catalog().iter().map(|entry| entry.name).filter(|name| is_wanted(name));
+    let targets = names.flat_map(|name| STATES.iter().map(move |state| format!("sim:{name}{state}")));
+    // Not every drive can be in every state.
+    targets.filter(|target| Spec::parse(target).is_ok_and(|spec| spec.open(no_file).is_ok())).collect()
+}
+
+fn no_file(_: &Path) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// The drives of the scenarios, with the file of one of its own.
+fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>)> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut all = Vec::new();
+    for entry in fs::read_dir(format!("{root}/scenarios")).unwrap() {
+        let scenario: toml::Table = fs::read_to_string(entry.unwrap().path()).unwrap().parse().unwrap();
+        let text = |table: &toml::Value, key: &str| Some(table.get(key)?.as_str()?.to_owned());
+        let target = text(&scenario["plan"], "target").unwrap();
+        let own = scenario.get("drive").map(|own| {
+            let like = format!("{root}/catalog/{}.toml", text(own, "like").unwrap());
+            format!("{}\n{}", fs::read_to_string(like).unwrap(), text(own, "but").unwrap())
+        });
+        if is_wanted(&target) && !all.contains(&(target.clone(), own.clone())) {
+            all.push((target, own));
+        }
+    }
+    all
+}
+
+fn check_all(catalogued: Vec<String>, scenarios: Vec<(String, Option<String>)>) {
+    let own = catalogued.into_iter().map(|target| (target, None));
+    let all: Vec<_> = own.chain(scenarios).collect();
+    assert!(all.len() > 20, "{}", all.len());
+    let faults: Vec<String> =
+        all.iter().flat_map(|(target, file)| faults_of_simulated(target, file.as_deref())).collect();
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn what_is_advised_for_simulated_drives_is_possible_and_can_be_typed() {
+    let quick = |name: &str| ["tiny-flash", "wd6400aaks", "cloud-gp2"].iter().any(|of| name.contains(of));
+    check_all(of_catalogue(quick), of_scenarios(quick));
+}
+
+#[test]
+#[ignore = "makes every drive of the catalogue and of the scenarios: cargo test -p likenew advised -- --ignored"]
+fn what_is_advised_for_every_simulated_drive_is_possible_and_can_be_typed() {
+    check_all(of_catalogue(|_| true), of_scenarios(|_| true));
+}
+
+/// A folder on a SATA drive, of which everything is known.
+fn machine(root: bool, knows_trim: bool, blocks: Option<LayerKind>) -> Facts {
+    let known = |value| Fact::known(value, "test");
+    let layer = |name: &str, kind, takes| Layer {
+        name: name.into(),
+        kind,
+        takes_trim: known(takes),
+        ..Layer::default()
+    };
+    let mut stack = vec![layer("/home", LayerKind::FileSystem, true)];
+    stack.extend(
+        blocks.map(|kind| Layer { label: Fact::known("home".into(), "test"), ..layer("dm-0", kind, false) }),
+    );
+    stack.push(layer("sda", LayerKind::Disk, knows_trim));
+    Facts {
+        machine: Machine { root: known(root), ..Machine::default() },
+        stack,
+        file_system: Some(FileSystem { point: "/home".into(), ..FileSystem::default() }),
+        drives: vec![Drive {
+            name: "sda".into(),
+            identity: Identity { knows_trim: known(knows_trim), ..Identity::default() },
+            ..Drive::default()
+        }],
+        ..Facts::default()
+    }
+}
+
+#[test]
+fn what_is_advised_for_folders_and_devices_is_possible_and_can_be_typed() {
+    let blocks = [None, Some(LayerKind::Crypt), Some(LayerKind::Cache), Some(LayerKind::Array)];
+    for (kind, target) in
+        [(Kind::Folder, "/home/My Files"), (Kind::Device, "/dev/sda"), (Kind::File, "disk.img")]
+    {
+        for root in [true, false] {
+            for knows_trim in [true, false] {
+                for layer in blocks {
+                    for writable in [true, false] {
+                        let facts = machine(root, knows_trim, layer);
+                        let site = Site {
+                            target,
+                            kind,
+                            trims: knows_trim,
+                            writable,
+                            free_bytes: (kind == Kind::Folder).then_some(1 << 30),
+                            used_bytes: 1 << 30,
+                            facts: Some(&facts),
+                            outlook: None,
+                        };
+                        let is_advised = |cure: &Cure| {
+                            let Possibility::No(why) = site.possibility(cure.deed?) else { return None };
+                            Some(why)
+                        };
+                        let faults = faults(site, &is_advised);
+                        assert!(faults.is_empty(), "{kind:?} {layer:?}\n{}", faults.join("\n"));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What lies on a block device is written again where it lies: the refresh joined with the device, its consent, and a journal on another drive.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use likenew_archive::AuditLog;
+use likenew_core::cure::{CureEnd, Cured, Piece};
+use likenew_core::fault::Fault;
+use likenew_real::apart::check_apart;
+use likenew_real::consent::{Agreement, Consent};
+use likenew_real::device_store::DeviceStore;
+use likenew_refresh::{Folder, JournalPlace, Known, RefreshError, RefreshSession, State, Task};
+use serde::{Deserialize, Serialize};
+
+use super::{cured, find_interrupted, report_salvage};
+use crate::exit::Failure;
+use crate::interrupt;
+
+/// What a device is known by, and where the journal of its rewriting lies.
+pub(crate) struct DeviceRefresh {
+    pub(crate) agreement: Agreement,
+    pub(crate) journal: PathBuf,
+}
+
+/// Whoever goes on after a cut has to know this.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Note {
+    pieces: Vec<Piece>,
+}
+
+impl DeviceRefresh {
+    /// Of the device at `path`, with its journal where somebody wants it, or beside the log of what was done to drives.
+    ///
+    /// # Errors
+    /// There is no such place on another drive.
+    pub(crate) fn new(path: &Path, agreement: Agreement, journal: Option<PathBuf>) -> Result<Self, Failure> {
+        let journal = match journal {
+            Some(journal) => std::path::absolute(&journal)
+                .map_err(|error| Failure::Usage(format!("\"{}\" is no path: {error}", journal.display())))?,
+            None => {
+                let log =
+                    AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
+                let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+                let id = agreement.id.replace(|letter| !is_plain(letter), "_");
+                log.with_file_name(format!("refresh-{id}.journal"))
+            }
+        };
+        let folder = journal.parent().filter(|_| journal.file_name().is_some());
+        let folder = folder.ok_or_else(|| Failure::Usage(format!("{} is no file", journal.display())))?;
+        fs::create_dir_all(folder).map_err(Fault::system(format!("make {}", folder.display())))?;
+        check_apart(folder, path)?;
+        Ok(Self { agreement, journal })
+    }
+
+    /// What is said before anything is done.
+    pub(crate) fn announced(&self, path: &Path) -> String {
+        format!(
+            "What is slow to read on {} is written again where it lies; nothing of it is lost. Nothing else may use it meanwhile. What is being \
+             written is kept in {}, until it was read back.",
+            path.display(),
+            self.journal.display()
+        )
+    }
+
+    /// Goes on with a refresh that was cut off, if there is one, and says so.
+    ///
+    /// # Errors
+    /// Why it cannot go on, and what to do; the journal stays.
+    pub(crate) fn resume_and_report(&self, path: &Path) -> Result<(), Fault> {
+        if !self.journal.exists() {
+            return Ok(());
+        }
+        let mut store = DeviceStore::of(Consent::to_rewrite(path, &self.agreement)?)?;
+        if self.resume(&mut store, None)?.is_some_and(|cured| cured.end == CureEnd::Complete) {
+            anstream::eprintln!(
+                "A run was cut off while it wrote {} again; that is done now.",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes these pieces again, and first what an earlier run was writing when it was cut off.
+    ///
+    /// # Errors
+    /// Nothing could be begun.
+    pub(crate) fn refresh(&self, consent: Consent, pieces: &[Piece]) -> Result<Cured, Fault> {
+        let mut store = DeviceStore::of(consent)?;
+        let note = Note { pieces: pieces.to_vec() };
+        if let Some(cured) = self.resume(&mut store, Some(&note))? {
+            return Ok(cured);
+        }
+        let task = Task {
+            identity: self.agreement.id.clone(),
+            note: serde_json::to_string(&note).expect("plain values"),
+            ranges: pieces.iter().map(|piece| piece.offset..piece.offset + piece.bytes).collect(),
+            marks: store.marks().to_vec(),
+            ..Task::default()
+        };
+        let begun = RefreshSession::begin(&mut store, &self.place()?, &task);
+        lead(begun.map_err(|error| Fault::Refused(error.to_string()))?)
+    }
+
+    fn place(&self) -> Result<JournalPlace, Fault> {
+        let (folder, name) = (self.journal.parent(), self.journal.file_name());
+        let (folder, name) = folder.zip(name).expect("a journal has a folder and a name");
+        let opened = Folder::open(folder).map_err(Fault::system(format!("open {}", folder.display())))?;
+        let mut salvage = name.to_owned();
+        salvage.push(".salvage");
+        Ok(JournalPlace::new(opened, name, salvage))
+    }
+
+    /// Ends what the journal says was begun. What came of it, if that was what is asked for now.
+    fn resume(&self, store: &mut DeviceStore, asked: Option<&Note>) -> Result<Option<Cured>, Fault> {
+        let refused = |error: RefreshError| match error {
+            // Then nobody knows that a run was cut off.
+            RefreshError::NotOurs { .. } | RefreshError::InUse(_) => Fault::Refused(error.to_string()),
+            error => Fault::Refused(format!(
+                "this drive was being written again when a run was cut off, and it can not go on: {error} (its journal is {})",
+                self.journal.display()
+            )),
+        };
+        let Some(interrupted) = find_interrupted(&self.place()?).map_err(refused)? else { return Ok(None) };
+        let note: Option<Note> = serde_json::from_str(interrupted.note()).ok();
+        let marks = store.marks().to_vec();
+        let known = Known { identity: &self.agreement.id, marks: &marks };
+        let found = match interrupted.look(store, known).map_err(refused)? {
+            State::Resumable(found) => *found,
+            State::Finished(file) => {
+                file.remove().map_err(refused)?;
+                return Ok(None);
+            }
+            State::Changed(file) => {
+                file.remove().map_err(refused)?;
+                anstream::eprintln!(
+                    "A run was cut off while it wrote this drive again, and somebody has written to the drive since. Nothing of it is missing, \
+                     so the rest was left as it was."
+                );
+                return Ok(None);
+            }
+        };
+        let cured = lead(RefreshSession::resume(found).map_err(refused)?)?;
+        let is_it = asked.is_none() || note.as_ref() == asked;
+        Ok(Some(cured).filter(|cured| is_it || cured.end != CureEnd::Complete))
+    }
+}
+
+/// Leads a session to its end, or to where somebody or the drive ends it; its journal then knows how far it came.
+fn lead(session: RefreshSession<&mut DeviceStore>) -> Result<Cured, Fault> {
+    let outcome =
+        session.run(true, |_| interrupt::asked()).map_err(|error| Fault::Refused(error.to_string()))?;
+    report_salvage(&outcome);
+    Ok(cured(&outcome))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt as _;
+    use std::process::Command;
+
+    use likenew_refresh::{JournalFile, Refresh, Settings};
+
+    use super::*;
+
+    /// A loop device, detached whatever happens.
+    struct Attached(PathBuf);
+
+    impl Attached {
+        fn to(image: &Path) -> Option<Self> {
+            let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output();
+            match output {
+                Ok(output) if output.status.success() => {
+                    Some(Self(String::from_utf8(output.stdout).unwrap().trim().into()))
+                }
+                refused => {
+                    eprintln!("SKIPPED: no loop device: {refused:?}");
+                    None
+                }
+            }
+        }
+    }
+
+    impl Drop for Attached {
+        fn drop(&mut self) {
+            let _ = Command::new("losetup").arg("--detach").arg(&self.0).status();
+        }
+    }
+
+    #[test]
+    fn a_device_that_was_cut_off_again_while_it_went_on_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let (image, journal) = (folder.path().join("image"), folder.path().join("journal"));
+        let content: Vec<u8> = (0..8 << 20).map(|index: u32| (index / 512 * 31 + index) as u8).collect();
+        fs::write(&image, &content).unwrap();
+        let Some(device) = Attached::to(&image) else { return };
+        let agreement = Agreement { id: image.to_str().unwrap().to_owned(), destroy: Vec::new() };
+        let refresh = match DeviceRefresh::new(&device.0, agreement.clone(), Some(journal.clone())) {
+            Ok(refresh) => refresh,
+            Err(why) => return eprintln!("SKIPPED: {}", why.message()),
+        };
+        let mut store = DeviceStore::of(Consent::to_rewrite(&device.0, &agreement).unwrap()).unwrap();
+        let task = Task {
+            identity: agreement.id.clone(),
+            note: serde_json::to_string(&Note { pieces: Vec::new() }).unwrap(),
+            ranges: std::iter::once(0..content.len() as u64).collect(),
+            settings: Settings { chunk_bytes: 64 << 10, ..Settings::default() },
+            ..Task::default()
+        };
+        let file = JournalFile::create(&refresh.place().unwrap()).unwrap();
+        let mut begun = Refresh::begin(&mut store, file, &task).unwrap();
+        for _ in 0..9 {
+            begun.step().unwrap().expect("there are more chunks");
+        }
+        let last = begun.progress().written_bytes;
+        drop(begun);
+        // The last chunk was torn; and what the run before had found torn is kept already.
+        let interrupted = find_interrupted(&refresh.place().unwrap()).unwrap().unwrap();
+        let known = Known { identity: &agreement.id, marks: &[] };
+        let State::Resumable(found) = interrupted.look(&mut store, known).unwrap() else {
+            panic!("{last} bytes were written")
+        };
+        let torn = found.in_flight().last().unwrap().start + 8192;
+        drop(found);
+        drop(store);
+        fs::File::options().write(true).open(&image).unwrap().write_all_at(&[7; 512], torn).unwrap();
+        let (first, second) =
+            (folder.path().join("journal.salvage"), folder.path().join("journal.salvage-2"));
+        fs::write(&first, "kept").unwrap();
+
+        refresh.resume_and_report(&device.0).unwrap();
+        assert!(fs::read(&image).unwrap() == content && !journal.exists());
+        assert_eq!(fs::read(first).unwrap(), b"kept");
+        assert!(fs::read(second).unwrap().ends_with(&[7; 512]));
+    }
+
+    #[test]
+    fn a_journal_has_a_name() {
+        let agreement = Agreement { id: "a drive".to_owned(), destroy: Vec::new() };
+        for place in ["/", "/tmp/.."] {
+            let refused = DeviceRefresh::new(Path::new("/dev/null"), agreement.clone(), Some(place.into()));
+            assert!(matches!(refused, Err(Failure::Usage(_))), "{place}");
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Old files of a folder's owner are written again.
+//!
+//! Each file is taken while nobody has it open, read once to see how fast it is, written again if it is slow, and read once more. The first few decide
+//! whether to go on: where writing again makes nothing faster, wearing the drive any further would be for nothing.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use likenew_core::block_store::{BlockStore as _, Claim};
+use likenew_core::cure::{CureEnd, Cured};
+use likenew_core::fault::Fault;
+use likenew_core::look::Seen;
+use likenew_real::clock::Monotonic;
+use likenew_real::file_store::FileStore;
+use likenew_real::folder_times::FolderTimes;
+use likenew_real::old_files::old_files;
+use likenew_refresh::{
+    End, Folder, Found, JournalFile, JournalPlace, Known, Outcome, Progress, RefreshError, RefreshSession,
+    State, Task,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{find_interrupted, report_salvage};
+use crate::interrupt;
+
+/// Lies in the folder while a file is written again.
+const JOURNAL: &str = ".likenew-refresh-journal";
+/// What stood in places that were torn, as they were before they were restored.
+const SALVAGE: &str = ".likenew-refresh-salvage";
+/// How much is read at once, and one after the other; before each it is asked whether somebody waits for the file.
+const READ_BYTES: u64 = 4 << 20;
+/// After so many files it is asked whether any of them became faster, by so much.
+const TRIAL_FILES: usize = 4;
+const GAIN_LEAST: f64 = 1.15;
+
+/// Who goes on after a cut has to know this.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    /// In the folder: after a cut that may be mounted somewhere else.
+    path: PathBuf,
+    times: String,
+    /// Where it was mounted when the refresh began.
+    mounting: String,
+}
+
+impl Note {
+    /// Of the file of this name in the folder.
+    fn of(name: &Path, store: &FileStore) -> Self {
+        Self { path: name.to_owned(), times: store.times(), mounting: store.mounting() }
+    }
+
+    fn task(&self, store: &FileStore) -> Task {
+        Task {
+            identity: store.identity().to_owned(),
+            note: serde_json::to_string(self).expect("plain values"),
+            ranges: store.ranges().to_vec(),
+            ..Task::default()
+        }
+    }
+}
+
+/// A write of ours changes the file's time as it begins, which is right after the journal was made durable. A cut may come before the time
+/// is put back. So long after the journal was written a change is believed to be ours if the power has gone since …
+const OURS: Duration = Duration::from_secs(60);
+/// … and so long if it has not, and we were killed: then nothing was torn, and the time alone is to be put back.
+const OURS_KILLED: Duration = Duration::from_secs(10);
+
+/// What going on has come to.
+#[derive(Debug, PartialEq, Eq)]
+struct Resumed {
+    /// The file that is whole now.
+    file: PathBuf,
+    /// Where is kept what was torn, or somebody's, if anything was.
+    salvage: Option<PathBuf>,
+}
+
+fn place(folder: &Path) -> io::Result<(Folder, JournalPlace)> {
+    let folder = Folder::open(folder)?;
+    let place = JournalPlace::new(folder.clone(), JOURNAL, SALVAGE);
+    Ok((folder, place))
+}
+
+/// Goes on with what was cut off in a folder, and says so.
+///
+/// # Errors
+/// Why it cannot go on, and what to do; the journal stays.
+pub(crate) fn resume_and_report(folder: &Path) -> Result<(), Fault> {
+    if let Some(Resumed { file, .. }) = resume(folder)? {
+        anstream::eprintln!("A run was cut off while it wrote {} again; that is done now.", file.display());
+    }
+    Ok(())
+}
+
+/// Goes on with the file that a run was writing again when it was cut off, and says which that was; nothing where there is none.
+fn resume(folder: &Path) -> Result<Option<Resumed>, Fault> {
+    let (opened, place) = place(folder).map_err(Fault::system(format!("open {}", folder.display())))?;
+    let refused = |why: String| {
+        Fault::Refused(format!(
+            "a file was being written again here when a run was cut off, and it can not go on: {why} (its journal is {})",
+            place.path().display()
+        ))
+    };
+    let told = |error: RefreshError| match error {
+        // Then nobody knows that a run was cut off here.
+        RefreshError::NotOurs { .. } | RefreshError::InUse(_) => Fault::Refused(error.to_string()),
+        error => refused(error.to_string()),
+    };
+    let system = |error: io::Error| refused(error.to_string());
+    let times = FolderTimes::watch(&opened);
+    let Some(interrupted) = find_interrupted(&place).map_err(told)? else { return Ok(None) };
+    let note: Note = serde_json::from_str(interrupted.note())
+        .map_err(|error| refused(format!("its note is none of ours: {error}")))?;
+    let path = folder.join(&note.path);
+    let store =
+        FileStore::take_from(&opened, folder, &note.path).map_err(|fault| refused(fault.to_string()))?;
+    if store.identity() != interrupted.identity() {
+        return Err(refused(format!("{} is another file now", path.display())));
+    }
+    let saved_at = interrupted.saved_at().map_err(system)?;
+    let (mut store, writer) = attribute(store, &note, saved_at)?;
+    let (identity, ranges) = (store.identity().to_owned(), store.ranges().to_vec());
+    match interrupted.look(&mut store, Known::from(&*identity)).map_err(told)? {
+        // It was cut off when all was done and durable.
+        State::Finished(file) => {
+            store.put_times_back().map_err(system)?;
+            file.remove().map_err(told)?;
+            Ok(None)
+        }
+        // Nothing of ours is to be restored.
+        State::Changed(file) => {
+            file.remove().map_err(told)?;
+            Ok(None)
+        }
+        State::Resumable(found) => {
+            if let Some(why) = objection(&found, writer, &ranges) {
+                return Err(refused(format!(
+                    "{} {why}: compare it with a backup, then remove the journal",
+                    path.display()
+                )));
+            }
+            let outcome = finish(*found).map_err(told)?;
+            times.map(FolderTimes::restore);
+            report_salvage(&outcome);
+            match (outcome.end, outcome.journal) {
+                (End::Failed(error), Some(_)) => Err(told(error)),
+                (End::Failed(error), None) => Err(Fault::Refused(format!(
+                    "{} was being written again when a run was cut off; nothing of it is missing, and the rest was left as it was: {error}",
+                    path.display()
+                ))),
+                _ => Ok(Some(Resumed { file: path, salvage: outcome.salvage })),
+            }
+        }
+    }
+}
+
+/// Leads what was found to its end.
+fn finish(mut found: Found<&mut FileStore, JournalFile>) -> Result<Outcome, RefreshError> {
+    // Before the journal is written to: from then on its time says nothing of the change any more.
+    found.store().put_times_back().map_err(RefreshError::Flush)?;
+    RefreshSession::resume(found)?.run(false, |_| false)
+}
+
+/// Who has written to a file last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    /// Its time is as it was.
+    Nobody,
+    /// We have, and the power has gone since.
+    UsBeforeCut,
+    /// We have, and were killed: nothing can be torn.
+    UsBeforeKill,
+    /// Somebody else.
+    Other,
+}
+
+/// Who has changed the file since its times were noted. Unless somebody else has, its times are those of the note from here on.
+fn attribute(
+    store: FileStore,
+    note: &Note,
+    saved_at: std::time::SystemTime,
+) -> Result<(FileStore, Writer), Fault> {
+    // Where the power has not gone since, nothing was torn, and what differs is somebody's.
+    let was_cut = note.mounting != store.mounting();
+    let since = store.modified().duration_since(saved_at).ok();
+    let now = store.times();
+    let (store, is_untouched) = store.with_times(&note.times)?;
+    let writer = match since {
+        _ if is_untouched => Writer::Nobody,
+        Some(since) if was_cut && since <= OURS => Writer::UsBeforeCut,
+        Some(since) if !was_cut && since <= OURS_KILLED => Writer::UsBeforeKill,
+        _ => Writer::Other,
+    };
+    if writer == Writer::Other {
+        // Whoever has written to it since did so then.
+        return Ok((store.with_times(&now)?.0, writer));
+    }
+    Ok((store, writer))
+}
+
+/// Why nothing is restored, if something differs and that may be somebody's: the rest of a sentence.
+fn objection(
+    found: &Found<&mut FileStore, JournalFile>,
+    writer: Writer,
+    ranges: &[Range<u64>],
+) -> Option<&'static str> {
+    found.differences().next()?;
+    if matches!(writer, Writer::Other | Writer::UsBeforeKill) {
+        return Some("was written to since, and parts of it differ from what was saved");
+    }
+    let within =
+        |place: &Range<u64>| ranges.iter().any(|range| range.start <= place.start && place.end <= range.end);
+    let is_alone = found.differences().all(|difference| within(&difference.place));
+    (!is_alone).then_some("lies elsewhere than it did, and parts of it differ from what was saved")
+}
+
+/// What became of all of them.
+#[derive(Default)]
+struct Sum {
+    cured: Cured,
+    /// How many times as fast each file was read afterwards.
+    gains: Vec<f64>,
+}
+
+impl Sum {
+    /// Whether the first files have become no faster.
+    fn is_in_vain(&self) -> bool {
+        let mut gains = self.gains.clone();
+        gains.sort_by(f64::total_cmp);
+        gains.len() >= TRIAL_FILES && gains[gains.len() / 2] < GAIN_LEAST
+    }
+}
+
+/// Writes old files again that are read slower than so many bytes a second.
+pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> Seen {
+    let clock = Monotonic::start();
+    let files = match old_files(folder) {
+        Ok(files) => files,
+        Err(why) => return Seen::Unknown(why),
+    };
+    if files.is_empty() {
+        return Seen::Unknown("no file of 1 MiB or more has lain here for 30 days".to_owned());
+    }
+    let mut sum = Sum::default();
+    for path in files {
+        let bytes = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+        if interrupt::asked() {
+            sum.cured.leave(bytes, "it was stopped before");
+            sum.cured.end = CureEnd::Stopped;
+        } else if sum.is_in_vain() {
+            sum.cured.leave(bytes, "the first files became no faster by it");
+        } else if let Err(Trouble { why, is_the_drive }) =
+            refresh_one(folder, &path, slower_than, &clock, &mut sum)
+        {
+            // Names stay out of what is kept.
+            sum.cured.leave(bytes, why.replace(&*path.to_string_lossy(), "a file"));
+            if is_the_drive || folder.join(JOURNAL).exists() {
+                sum.cured.end = CureEnd::Failed;
+                break;
+            }
+        }
+    }
+    sum.cured.took = clock.now();
+    Seen::Cured(sum.cured)
+}
+
+/// Why a file was left.
+#[derive(Debug)]
+struct Trouble {
+    why: String,
+    /// Whether no other file is tried, since something could not be read or written.
+    is_the_drive: bool,
+}
+
+impl From<RefreshError> for Trouble {
+    fn from(error: RefreshError) -> Self {
+        Self { why: error.to_string(), is_the_drive: !error.is_refusal() }
+    }
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self { why: fault.to_string(), is_the_drive: false }
+    }
+}
+
+/// Reads a file and writes it again if it is slow.
+fn refresh_one(
+    folder: &Path,
+    path: &Path,
+    slower_than: f64,
+    clock: &Monotonic,
+    sum: &mut Sum,
+) -> Result<(), Trouble> {
+    let name = path.strip_prefix(folder).unwrap_or(path);
+    let no_journal = |error: io::Error| Trouble {
+        why: format!("no journal can be kept in the folder: {error}"),
+        is_the_drive: true,
+    };
+    let (opened, place) = place(folder).map_err(no_journal)?;
+    let mut store = FileStore::take_from(&opened, folder, name)?;
+    for left in store.left_out().to_vec() {
+        sum.cured.leave(left.place.end - left.place.start, left.why);
+    }
+    let bytes: u64 = store.ranges().iter().map(|range| range.end - range.start).sum();
+    if bytes == 0 {
+        return Ok(());
+    }
+    let before = speed(&mut store, clock)?;
+    if before >= slower_than {
+        sum.cured.leave(bytes, "they are read fast enough");
+        return Ok(store.give_back()?);
+    }
+    let task = Note::of(name, &store).task(&store);
+    let outcome = RefreshSession::begin(&mut store, &place, &task)?.run(false, |_| interrupt::asked())?;
+    if let End::Failed(error) = outcome.end {
+        return Err(error.into());
+    }
+    let Progress { done_bytes, all_bytes, written_bytes, .. } = outcome.progress;
+    sum.cured.bytes += done_bytes;
+    sum.cured.bytes_written += written_bytes;
+    match outcome.end {
+        End::Stopped => {
+            sum.cured.leave(all_bytes - done_bytes, "it was stopped before");
+            sum.cured.end = CureEnd::Stopped;
+        }
+        End::Wanted => sum.cured.leave(all_bytes - done_bytes, WANTED),
+        End::Complete | End::Failed(_) => match speed(&mut store, clock) {
+            Ok(after) => sum.gains.push(after / before),
+            Err(trouble) if trouble.is_the_drive => return Err(trouble),
+            Err(_) => {}
+        },
+    }
+    Ok(store.give_back()?)
+}
+
+const WANTED: &str = "another program wanted to open it";
+
+/// Bytes a second, read once in order.
+fn speed(store: &mut FileStore, clock: &Monotonic) -> Result<f64, Trouble> {
+    let began = clock.now();
+    let ranges = store.ranges().to_vec();
+    let mut buffer = vec![0; READ_BYTES as usize];
+    let mut bytes = 0;
+    for range in ranges {
+        for offset in (range.start..range.end).step_by(READ_BYTES as usize) {
+            let length = READ_BYTES.min(range.end - offset) as usize;
+            if store.claim() != Claim::Held {
+                return Err(Trouble { why: WANTED.to_owned(), is_the_drive: false });
+            }
+            store.read_at(offset, &mut buffer[..length]).map_err(|error| Trouble {
+                why: format!("it can not be read: {error}"),
+                is_the_drive: true,
+            })?;
+            bytes += length;
+        }
+    }
+    Ok(bytes as f64 / (clock.now() - began).as_secs_f64().max(1e-9))
+}
+
+#[cfg(test)]
+mod tests;

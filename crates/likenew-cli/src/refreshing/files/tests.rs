@@ -1,0 +1,228 @@
+//! Files that are written again, what goes on after a cut, and what somebody else has done meanwhile or has prepared.
+
+use std::fs;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::time::SystemTime;
+
+use likenew_refresh::Refresh;
+
+use super::*;
+
+fn bytes(length: usize) -> Vec<u8> {
+    (0..length).map(|index| (index % 251) as u8).collect()
+}
+
+fn modified(path: &Path) -> SystemTime {
+    fs::metadata(path).unwrap().modified().unwrap()
+}
+
+/// A folder with a file in it, where files can be taken; that is said where they cannot.
+fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("film");
+    fs::write(&path, bytes(9 << 20)).unwrap();
+    fs::File::open(&path).unwrap().sync_all().unwrap();
+    if let Err(fault) = FileStore::take(&path) {
+        eprintln!("SKIPPED: {fault}");
+        return None;
+    }
+    Some((folder, path))
+}
+
+/// A file of which one chunk was written again when it was cut off, and the journal of that.
+fn cut_off(folder: &Path, path: &Path) -> PathBuf {
+    cut_off_in(None, folder, path)
+}
+
+/// The same, where it was mounted otherwise then.
+fn cut_off_in(mounting: Option<&str>, folder: &Path, path: &Path) -> PathBuf {
+    let mut store = FileStore::take(path).unwrap();
+    let mut note = Note::of(path.strip_prefix(folder).unwrap(), &store);
+    note.mounting = mounting.map_or(note.mounting, str::to_owned);
+    let (_, place) = place(folder).unwrap();
+    let file = JournalFile::create(&place).unwrap();
+    let task = note.task(&store);
+    Refresh::begin(&mut store, file, &task).unwrap().step().unwrap();
+    place.path()
+}
+
+/// Writes a block into the chunk that was being written, where no witness stands.
+fn write_block(path: &Path, bytes: &[u8; 4096]) {
+    fs::File::options().write(true).open(path).unwrap().write_all_at(bytes, 96 << 10).unwrap();
+}
+
+#[test]
+fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
+    let Some((folder, path)) = folder() else { return };
+    let clock = Monotonic::start();
+    let before = fs::metadata(&path).unwrap();
+    let mut sum = Sum::default();
+    refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap();
+    // All but the places that are never written, by which somebody else's writing would show.
+    let written = sum.cured.bytes_written;
+    assert!((8 << 20..9 << 20).contains(&written) && sum.gains.len() == 1, "{written}");
+    assert!(fs::read(&path).unwrap() == bytes(9 << 20));
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!(
+        (after.ino(), after.mtime_nsec(), after.len()),
+        (before.ino(), before.mtime_nsec(), before.len())
+    );
+    refresh_one(folder.path(), &path, 1.0, &clock, &mut sum).unwrap();
+    assert_eq!(
+        (sum.cured.bytes_written, &*sum.cured.left_out[0].why),
+        (written, "they are read fast enough")
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no journal is left");
+    // Somebody has it open.
+    let held = fs::File::open(&path).unwrap();
+    let why = refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap_err();
+    assert!(why.why.contains("another program has it open") && !why.is_the_drive, "{why:?}");
+    drop(held);
+}
+
+#[test]
+fn what_was_cut_off_goes_on_before_anything_else() {
+    let Some((folder, path)) = folder() else { return };
+    assert_eq!(resume(folder.path()).unwrap(), None);
+    let place = cut_off(folder.path(), &path);
+    assert_eq!(resume(folder.path()).unwrap(), Some(Resumed { file: path.clone(), salvage: None }));
+    assert!(fs::read(&path).unwrap() == bytes(9 << 20));
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "neither journal nor anything set salvage is left"
+    );
+    // A journal of nothing: the cut came while it was begun.
+    fs::write(&place, "").unwrap();
+    assert_eq!(resume(folder.path()).unwrap(), None);
+    assert!(!place.exists());
+}
+
+#[test]
+fn what_somebody_has_written_since_is_not_restored() {
+    let Some((folder, path)) = folder() else { return };
+    let place = cut_off(folder.path(), &path);
+    write_block(&path, &[7; 4096]);
+    let changed = modified(&path);
+    let refused = resume(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("was written to since") && refused.contains(JOURNAL), "{refused}");
+    assert!(fs::read(&path).unwrap()[96 << 10..][..4096] == [7; 4096] && place.exists());
+    assert_eq!(modified(&path), changed);
+    // Somebody has written what was there, later than we can have: nothing is lost either way, and the time is theirs.
+    let same = bytes(9 << 20)[96 << 10..][..4096].try_into().unwrap();
+    write_block(&path, &same);
+    let journal = fs::File::options().write(true).open(&place).unwrap();
+    journal.set_modified(modified(&path) - 2 * OURS).unwrap();
+    drop(journal);
+    let changed = modified(&path);
+    assert_eq!(resume(folder.path()).unwrap(), Some(Resumed { file: path.clone(), salvage: None }));
+    assert!(fs::read(&path).unwrap() == bytes(9 << 20));
+    assert_eq!(modified(&path), changed);
+}
+
+#[test]
+fn what_a_loss_of_power_has_torn_is_restored_although_the_time_was_not_put_back() {
+    let Some((folder, path)) = folder() else { return };
+    let before = modified(&path);
+    fs::write(folder.path().join(SALVAGE), "").unwrap();
+    let place = cut_off_in(Some("another boot"), folder.path(), &path);
+    write_block(&path, &[7; 4096]);
+    let salvage = folder.path().join(SALVAGE);
+    assert_eq!(
+        resume(folder.path()).unwrap(),
+        Some(Resumed { file: path.clone(), salvage: Some(salvage.clone()) })
+    );
+    assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
+    assert!(fs::read(&salvage).unwrap().ends_with(&[7; 4096]), "what lay there is kept");
+    assert_eq!(modified(&path), before);
+    // Killed in the middle of a write, whose time was not put back.
+    fs::remove_file(&salvage).unwrap();
+    let place = cut_off(folder.path(), &path);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(modified(&place)).unwrap();
+    assert_eq!(resume(folder.path()).unwrap(), Some(Resumed { file: path.clone(), salvage: None }));
+    assert_eq!(modified(&path), before);
+    // Long after the journal was written it is somebody else's change, whatever has happened in between.
+    let place = cut_off_in(Some("another boot"), folder.path(), &path);
+    write_block(&path, &[7; 4096]);
+    let journal = fs::File::options().write(true).open(&place).unwrap();
+    journal.set_modified(modified(&path) - 2 * OURS).unwrap();
+    assert!(resume(folder.path()).unwrap_err().to_string().contains("was written to since"));
+}
+
+#[test]
+fn a_journal_of_what_is_done_is_removed() {
+    let Some((folder, path)) = folder() else { return };
+    let mut store = FileStore::take(&path).unwrap();
+    let (_, place) = place(folder.path()).unwrap();
+    let task = Note::of(Path::new("film"), &store).task(&store);
+    let mut refresh = Refresh::begin(&mut store, JournalFile::create(&place).unwrap(), &task).unwrap();
+    while refresh.step().unwrap().is_some() {}
+    drop(refresh);
+    let place = place.path();
+    drop(store);
+    assert_eq!(resume(folder.path()).unwrap(), None);
+    assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
+}
+
+#[test]
+fn a_file_that_became_another_is_not_touched() {
+    let Some((folder, path)) = folder() else { return };
+    let place = cut_off(folder.path(), &path);
+    let other = folder.path().join("other");
+    fs::write(&other, vec![9; 9 << 20]).unwrap();
+    fs::rename(&other, &path).unwrap();
+    let refused = resume(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("another file now") && refused.contains(JOURNAL), "{refused}");
+    assert!(fs::read(&path).unwrap() == vec![9; 9 << 20] && place.exists());
+}
+
+/// A journal of a file beside the folder, as whoever knows all about that file can make it; and what its note calls the file.
+fn planted(folder: &Path, name: &str) -> PathBuf {
+    let mut store = FileStore::take(&folder.parent().unwrap().join("victim")).unwrap();
+    let (_, place) = place(folder).unwrap();
+    let task = Note::of(Path::new(name), &store).task(&store);
+    let file = JournalFile::create(&place).unwrap();
+    Refresh::begin(&mut store, file, &task).unwrap().step().unwrap();
+    place.path()
+}
+
+#[test]
+fn a_journal_that_somebody_has_planted_changes_no_other_file() {
+    let Some((outer, _)) = folder() else { return };
+    let (victim, folder) = (outer.path().join("victim"), outer.path().join("of somebody"));
+    fs::write(&victim, bytes(9 << 20)).unwrap();
+    fs::File::open(&victim).unwrap().sync_all().unwrap();
+    fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::symlink("../victim", folder.join("film")).unwrap();
+    std::os::unix::fs::symlink("..", folder.join("up")).unwrap();
+    let absolute = victim.to_str().unwrap();
+    for name in ["../victim", absolute, "film", "up/victim", "/proc/self/cwd/victim"] {
+        let journal = planted(&folder, name);
+        // What lies there differs from what the journal saved: it would be written.
+        write_block(&victim, &[7; 4096]);
+        let before = fs::metadata(&victim).unwrap();
+        for (owner, word) in [(0, "Nothing was changed"), (65534, "belongs to user 65534")] {
+            let is_root = std::os::unix::fs::chown(&journal, Some(owner), Some(owner)).is_ok();
+            let refused = resume(&folder).unwrap_err().to_string();
+            assert!(refused.contains(word) || !is_root, "{name}: {refused}");
+            let after = fs::metadata(&victim).unwrap();
+            assert_eq!((after.ctime(), after.ctime_nsec()), (before.ctime(), before.ctime_nsec()));
+            assert!(fs::read(&victim).unwrap()[96 << 10..][..4096] == [7; 4096] && journal.exists());
+        }
+        fs::remove_file(journal).unwrap();
+        fs::write(&victim, bytes(9 << 20)).unwrap();
+        fs::File::open(&victim).unwrap().sync_all().unwrap();
+    }
+    // As a second name of the file the same journal would lead to it; but then it is that file, in that folder.
+    fs::hard_link(&victim, folder.join("second")).unwrap();
+    planted(&folder, "second");
+    assert_eq!(resume(&folder).unwrap().unwrap().file, folder.join("second"));
+    assert!(fs::read(&victim).unwrap() == bytes(9 << 20));
+}
+
+#[test]
+fn a_few_files_that_become_no_faster_end_it() {
+    let gains = |gains: &[f64]| Sum { gains: gains.to_vec(), ..Sum::default() }.is_in_vain();
+    assert!(!gains(&[]) && !gains(&[1.0, 1.0, 1.0]));
+    assert!(gains(&[1.0, 1.1, 0.9, 1.0]) && !gains(&[3.0, 1.0, 4.0, 2.5]));
+}

@@ -1,0 +1,170 @@
+//! Files that are no files, and numbers that nobody means: each is refused with the flag, the value and what it may be, in no time and little
+//! memory.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::Sandbox;
+
+/// What nobody means as a number, a size or a time.
+const VALUES: [&str; 12] = [
+    "0",
+    "-1",
+    "1e300",
+    "nan",
+    "inf",
+    "18446744073709551615",
+    "9223372036854775807",
+    "99999999999999999999GiB",
+    "8EiB",
+    "300y",
+    "292y",
+    "100000d",
+];
+
+/// Flags whose value is the name of something.
+const NAMES: [&str; 7] = ["--html", "--json", "--archive", "--color", "--export", "--trace", "--target"];
+
+/// Runs it with at most 6 GB of addresses, most of which a debug build reserves and does not use.
+fn run(sandbox: &Sandbox, arguments: &[String]) -> (Option<i32>, String, Duration) {
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", "ulimit -v 6000000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_likenew")])
+        .args(arguments);
+    command.current_dir(sandbox.work()).env("NO_COLOR", "1");
+    command
+        .env("XDG_DATA_HOME", sandbox.work().join("data"))
+        .env("XDG_STATE_HOME", sandbox.work().join("state"));
+    let began = Instant::now();
+    let out = command.stdin(std::process::Stdio::null()).output().unwrap();
+    (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned(), began.elapsed())
+}
+
+/// Every flag of every command that plans a measurement and takes a value, as the help lists them.
+fn flags(sandbox: &Sandbox) -> Vec<(String, String)> {
+    let help = |arguments: &[&str]| {
+        let out = sandbox.command(arguments).output().unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    let all = help(&["--help"]);
+    let commands = all.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  "));
+    let commands = commands.map(|(name, _)| name).filter(|name| !name.starts_with([' ', '-']));
+    let mut flags = Vec::new();
+    for command in commands.filter(|name| !matches!(*name, "run" | "help")) {
+        let help = help(&[command, "--help"]);
+        if !help.contains("--plan") || command == "import" {
+            continue;
+        }
+        for line in help.lines() {
+            let line = line.trim_start();
+            let line =
+                line.get(4..).filter(|_| line.starts_with('-') && !line.starts_with("--")).unwrap_or(line);
+            let Some((flag, _)) = line.split_once(" <").filter(|(flag, _)| flag.starts_with("--")) else {
+                continue;
+            };
+            if !NAMES.contains(&flag) {
+                flags.push((command.to_owned(), flag.to_owned()));
+            }
+        }
+    }
+    flags
+}
+
+/// Gives a value to a flag, and says what is wrong with the answer.
+fn objection(sandbox: &Sandbox, command: &str, flag: &str, value: &str) -> Option<String> {
+    let mut arguments =
+        vec![command.to_owned(), "sim:tiny-flash".into(), format!("{flag}={value}"), "--plan".into()];
+    if command == "replay" {
+        arguments.extend(["--trace".into(), "day.csv".into()]);
+    }
+    let (code, said, took) = run(sandbox, &arguments);
+    let name = flag.trim_start_matches('-');
+    // What a plan calls it is its flag with other dashes.
+    let is_named = said.contains(name) || said.contains(&name.replace('-', "_")) || said.contains(value);
+    let why = match code {
+        _ if said.contains("panicked") => "it panics",
+        Some(0 | 3) => {
+            return (took > Duration::from_secs(20)).then(|| format!("{arguments:?} took {took:?}"));
+        }
+        Some(2) if is_named => return None,
+        Some(2) => "the message names neither the flag nor its value",
+        _ => "it ends in another way than by refusing it",
+    };
+    Some(format!("{arguments:?}: {why} ({code:?}): {said}"))
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let trace = "128166372003061629,hm,1,Read,0,4096,100\n128166372013061629,hm,1,Write,8192,4096,100\n";
+    std::fs::write(sandbox.work().join("day.csv"), trace).unwrap();
+    sandbox
+}
+
+#[test]
+fn absurd_numbers_are_refused_by_name() {
+    let sandbox = sandbox();
+    let flags = flags(&sandbox);
+    assert!(flags.len() > 150, "{flags:?}");
+    assert!(
+        flags.contains(&("replay".into(), "--speed".into()))
+            && flags.contains(&("bench".into(), "--time".into()))
+    );
+    // One value each, another one for each flag in turn.
+    let given = flags.iter().zip(VALUES.iter().cycle());
+    let wrong: Vec<_> =
+        given.filter_map(|((command, flag), value)| objection(&sandbox, command, flag, value)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(objection(&sandbox, "replay", "--speed", "1e300"), None);
+}
+
+#[test]
+#[ignore = "some 3,000 starts of the program take a minute; the sample above stands for them"]
+fn every_absurd_number_is_refused_by_name() {
+    let sandbox = sandbox();
+    let mut wrong = Vec::new();
+    for (command, flag) in flags(&sandbox) {
+        wrong.extend(VALUES.iter().filter_map(|value| objection(&sandbox, &command, &flag, value)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_no_file_or_too_large_a_one_is_refused() {
+    let sandbox = sandbox();
+    let large = std::fs::File::create(sandbox.work().join("large.toml")).unwrap();
+    large.set_len(64 << 30).unwrap();
+    let made = Command::new("mkfifo").arg(sandbox.work().join("pipe")).status().unwrap();
+    assert!(made.success());
+    std::fs::create_dir(sandbox.work().join("folder.toml")).unwrap();
+    for (arguments, reason) in [
+        ("run /dev/zero", "it is a device"),
+        ("run pipe", "it is a pipe"),
+        ("run folder.toml", "it is a folder"),
+        ("run large.toml", "larger than 4 MiB"),
+        ("import fio /dev/zero", "it is a device"),
+        ("import fio large.toml", "larger than 64 MiB"),
+        ("import trace /dev/zero", "no text"),
+        ("bench sim:large.toml", "larger than 1 MiB"),
+        ("bench sim:folder.toml", "it is a folder"),
+        ("apps sim:tiny-flash --app large.toml", "larger than 1 MiB"),
+    ] {
+        let split: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+        let (code, said, took) = run(&sandbox, &split);
+        assert!(matches!(code, Some(1 | 2)) && said.contains(reason), "{arguments}: {code:?} {said}");
+        assert!(took < Duration::from_secs(20), "{arguments}: {took:?}");
+    }
+    sandbox.run(&["bench", "sim:tiny-flash", "--time", "1ms"]);
+    for file in ["plan.toml", "machine.json", "segments.jsonl"] {
+        let run_folder = sandbox.work().join(file);
+        std::fs::create_dir(&run_folder).unwrap();
+        let kept = sandbox.runs().pop().expect("a run was kept");
+        for entry in std::fs::read_dir(kept).unwrap() {
+            let path = entry.unwrap().path();
+            std::fs::copy(&path, run_folder.join(path.file_name().unwrap())).unwrap();
+        }
+        std::fs::remove_file(run_folder.join(file)).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", run_folder.join(file)).unwrap();
+        let (code, said, _) = run(&sandbox, &["judge".into(), file.into()]);
+        assert!(code == Some(1) && said.contains(file) && said.contains("it is a device"), "{file}: {said}");
+    }
+}

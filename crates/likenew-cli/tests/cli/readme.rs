@@ -1,0 +1,20 @@
+//! What the README and the pages of docs show is what the binary does: console blocks run in order, with a data home of
+//! their own.
+
+#[test]
+fn the_readme_tells_the_truth() {
+    let data = tempfile::tempdir().unwrap();
+    let cases = trycmd::TestCases::new();
+    // The tests of other binaries may be at work on the same disk.
+    cases.env("LIKENEW_LOCK_DIR", data.path().join("locks").to_str().unwrap());
+    cases.env("XDG_DATA_HOME", data.path().to_str().unwrap()).env("NO_COLOR", "1").env("COLUMNS", "80");
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fio.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/watch.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/apps.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/model.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/check.md"));
+    cases.run();
+}

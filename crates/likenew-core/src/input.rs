@@ -1,0 +1,215 @@
+//! Files that a person names, or that lie where a person can change them, read whole into bounded memory.
+//!
+//! Everything of that kind goes through [`read`], [`read_text`], [`read_stream`] or [`next_line`]: a folder, a device or a pipe in the place of a
+//! file is refused before it is opened, and what is larger than its kind can be is refused before it is read. Traces are read as a
+//! stream, and have limits of their own.
+
+use std::fs::{self, File, FileType};
+use std::io::{self, BufRead, Read};
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+
+use crate::units::amount;
+
+/// A kind of file, and how large one can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// As messages call it, with its article.
+    pub name: &'static str,
+    /// Larger ones are refused.
+    pub bytes_max: u64,
+}
+
+/// A plan: a command's has some kilobytes. What a parser makes of a file can take 100 times its size.
+pub const PLAN: Kind = Kind { name: "a plan", bytes_max: 4 << 20 };
+/// The file of a simulated drive: the catalogue's largest has 5 KB.
+pub const DRIVE: Kind = Kind { name: "a drive's file", bytes_max: 1 << 20 };
+/// A saved simulated drive: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB.
+pub const SNAPSHOT: Kind = Kind { name: "a saved drive", bytes_max: 8 << 30 };
+/// The file of an application: the library's largest has 2 KB.
+pub const APPLICATION: Kind = Kind { name: "an application's file", bytes_max: 1 << 20 };
+/// What fio writes: a job with all bins of its histograms takes some 100 KB.
+pub const FIO_RESULT: Kind = Kind { name: "a result of fio", bytes_max: 64 << 20 };
+/// What a server writes beside an image: three lines.
+pub const LABEL: Kind = Kind { name: "the label of an image", bytes_max: 64 << 10 };
+/// What was measured, and on what machine: some kilobytes.
+pub const MACHINE: Kind = Kind { name: "the record of a machine", bytes_max: 4 << 20 };
+/// What was concluded: tables and curves.
+pub const FINDINGS: Kind = Kind { name: "a file of findings", bytes_max: 64 << 20 };
+/// A line of a run: the 65,536 samples that a workload can keep, of some 100 bytes each, are 7 MB.
+pub const RECORD: Kind = Kind { name: "a line of a run", bytes_max: 64 << 20 };
+/// All lines of a run: 100,000 workloads of 40 KB.
+pub const RECORDS: Kind = Kind { name: "a file of a run", bytes_max: 4 << 30 };
+
+/// A trace, which is read as a stream.
+pub const TRACE: Kind = Kind { name: "a trace", bytes_max: u64::MAX };
+/// A file of samples, which is read in groups.
+pub const SAMPLES: Kind = Kind { name: "a file of samples", bytes_max: u64::MAX };
+
+/// Why a file was not read. The message does not name the file, which whoever asked knows.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// Something else is there.
+    #[error("it is {found}, and {} is an ordinary file", kind.name)]
+    NotAFile {
+        /// What is there.
+        found: &'static str,
+        /// What was expected.
+        kind: Kind,
+    },
+    /// It is larger than its kind can be.
+    #[error("it is larger than {}, and {} never is", amount(kind.bytes_max), kind.name)]
+    TooLarge {
+        /// What was expected.
+        kind: Kind,
+    },
+    /// It is no text.
+    #[error("it is not text (line {line})")]
+    NotText {
+        /// The line with the first byte that is no UTF-8, from 1.
+        line: usize,
+    },
+    /// The system refused.
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+impl InputError {
+    /// Whether there is no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::System(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+    }
+}
+
+impl From<InputError> for io::Error {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::System(error) => error,
+            other => Self::new(io::ErrorKind::InvalidInput, other),
+        }
+    }
+}
+
+/// Opens an ordinary file. What is none is not opened: that of a pipe would wait, and that of a device may do something.
+///
+/// # Errors
+/// It is something else, or the system refuses.
+pub fn open(path: &Path, kind: Kind) -> Result<File, InputError> {
+    check_type(fs::metadata(path)?.file_type(), kind)?;
+    let file = File::open(path)?;
+    check_type(file.metadata()?.file_type(), kind)?;
+    Ok(file)
+}
+
+/// Reads a file whole.
+///
+/// # Errors
+/// It is no ordinary file, or larger than its kind can be, or the system refuses.
+pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
+    let file = open(path, kind)?;
+    if file.metadata()?.len() > kind.bytes_max {
+        return Err(InputError::TooLarge { kind });
+    }
+    read_stream(file, kind)
+}
+
+/// Reads a file of text whole.
+///
+/// # Errors
+/// As [`read`]; or it is no text.
+pub fn read_text(path: &Path, kind: Kind) -> Result<String, InputError> {
+    text(read(path, kind)?)
+}
+
+/// Reads a stream, such as standard input, to its end.
+///
+/// # Errors
+/// It is longer than its kind can be, or the system refuses.
+pub fn read_stream(stream: impl Read, kind: Kind) -> Result<Vec<u8>, InputError> {
+    let mut bytes = Vec::new();
+    // A file can grow, and some of /proc have no size.
+    stream.take(kind.bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > kind.bytes_max { Err(InputError::TooLarge { kind }) } else { Ok(bytes) }
+}
+
+/// Bytes as text.
+///
+/// # Errors
+/// They are none.
+pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        InputError::NotText { line: 1 + good.iter().filter(|byte| **byte == b'\n').count() }
+    })
+}
+
+/// Reads the next line into `line`, its end included, and says how many bytes it has; 0 at the end of the stream.
+///
+/// # Errors
+/// It is longer than its kind can be, or the system refuses.
+pub fn next_line(stream: &mut impl BufRead, line: &mut Vec<u8>, kind: Kind) -> Result<usize, InputError> {
+    line.clear();
+    let length = stream.take(kind.bytes_max.saturating_add(1)).read_until(b'\n', line)?;
+    if length as u64 > kind.bytes_max { Err(InputError::TooLarge { kind }) } else { Ok(length) }
+}
+
+fn check_type(found: FileType, kind: Kind) -> Result<(), InputError> {
+    let found = match () {
+        () if found.is_file() => return Ok(()),
+        () if found.is_dir() => "a folder",
+        () if found.is_fifo() => "a pipe",
+        () if found.is_char_device() || found.is_block_device() => "a device",
+        () if found.is_socket() => "a socket",
+        () => "something else",
+    };
+    Err(InputError::NotAFile { found, kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Kind = Kind { name: "a plan", bytes_max: 10 };
+
+    #[test]
+    fn only_ordinary_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for (path, found) in
+            [(Path::new("/dev/zero"), "a device"), (folder.path(), "a folder"), (&socket, "a socket")]
+        {
+            let error = read(path, SMALL).unwrap_err().to_string();
+            assert_eq!(error, format!("it is {found}, and a plan is an ordinary file"));
+        }
+        assert!(read(&folder.path().join("none"), SMALL).unwrap_err().is_missing());
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_before_it_is_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // 1 PiB of holes: to read it would end this test another way.
+        for (length, fits) in [(0, true), (10, true), (11, false), (1 << 50, false)] {
+            if file.as_file().set_len(length).is_err() {
+                continue;
+            }
+            assert_eq!(read(file.path(), SMALL).is_ok(), fits, "{length}");
+        }
+        let error = read_stream(io::repeat(0), SMALL).unwrap_err().to_string();
+        assert_eq!(error, "it is larger than 10 B, and a plan never is");
+    }
+
+    #[test]
+    fn text_and_lines_are_bounded() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), b"a\nb\xff").unwrap();
+        assert_eq!(read_text(file.path(), SMALL).unwrap_err().to_string(), "it is not text (line 2)");
+        let (mut stream, mut line) = (&b"123456789\nx"[..], Vec::new());
+        assert_eq!(next_line(&mut stream, &mut line, SMALL).unwrap(), 10);
+        assert_eq!((next_line(&mut stream, &mut line, SMALL).unwrap(), &line[..]), (1, &b"x"[..]));
+        assert_eq!(next_line(&mut stream, &mut line, SMALL).unwrap(), 0);
+        let mut endless = io::BufReader::new(io::repeat(0));
+        assert!(matches!(next_line(&mut endless, &mut line, SMALL), Err(InputError::TooLarge { .. })));
+        assert_eq!(line.len(), 11);
+    }
+}

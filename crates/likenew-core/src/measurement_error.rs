@@ -1,0 +1,222 @@
+//! Why a workload measured nothing: the drive or the system refused its I/Os, or none of them ended.
+
+use std::fmt;
+
+use crate::io::{Op, Outcome};
+use crate::recorder::Stop;
+use crate::sample::Sample;
+use crate::segment::Segment;
+use crate::units::Nanos;
+
+/// Why a workload tells nothing of a drive's speed. [`Segment::measurement_error`] alone decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasurementError {
+    /// Most I/Os of an operation failed, or the workload was given up after an error.
+    Refused {
+        /// The operation.
+        op: Op,
+        /// I/Os of it that failed.
+        failed: u64,
+        /// I/Os of it.
+        ios: u64,
+        /// The first of them; absent where what measured it kept none.
+        first: Option<RefusedIo>,
+    },
+    /// A job of another program met this error of the operating system; which I/O it was is not known.
+    JobFailed {
+        /// The operating system's error number.
+        errno: i32,
+    },
+    /// No I/O ended.
+    NothingEnded,
+}
+
+/// An I/O that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedIo {
+    /// What was asked for.
+    pub op: Op,
+    /// Where, in bytes.
+    pub offset: u64,
+    /// How many bytes; absent where only the end of the workload tells of it.
+    pub length: Option<u32>,
+    /// How it ended: short, or the system's error.
+    pub outcome: Outcome,
+}
+
+impl From<&Sample> for RefusedIo {
+    fn from(sample: &Sample) -> Self {
+        let Sample { op, offset, length, outcome, .. } = *sample;
+        Self { op, offset, length: Some(length), outcome }
+    }
+}
+
+impl fmt::Display for RefusedIo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {}", self.op)?;
+        if let Some(length) = self.length {
+            write!(f, " of {length} bytes")?;
+        }
+        write!(f, " at offset {}: ", self.offset)?;
+        match self.outcome {
+            Outcome::Error(errno) => std::io::Error::from_raw_os_error(errno).fmt(f),
+            Outcome::Short(bytes) => write!(f, "{bytes} bytes were moved"),
+            Outcome::Done => f.write_str("it was done"),
+        }
+    }
+}
+
+impl fmt::Display for MeasurementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused { op, failed, ios, first } => {
+                write!(f, "{failed} of {ios} {op}s failed")?;
+                first.iter().try_for_each(|first| write!(f, ", the first {first}"))
+            }
+            Self::JobFailed { errno } => {
+                write!(f, "the job failed: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+            Self::NothingEnded => f.write_str("no I/O ended"),
+        }
+    }
+}
+
+impl Segment {
+    /// Why it measured nothing, if it did not: it was given up after an error, most I/Os of one of its operations failed, or none
+    /// ended. A rest has nothing to measure, and a rehearsal has nothing that can fail.
+    pub fn measurement_error(&self) -> Option<MeasurementError> {
+        // By the counts alone: whoever asks for a rate should not wait for latencies to be added up.
+        let counts = |op: Op| {
+            let own = self.tallies.iter().filter(|tally| tally.op == op);
+            own.fold((0, 0), |(failed, ios), tally| (failed + tally.errors + tally.short, ios + tally.ios))
+        };
+        let refused = |op: Op, stopped: Option<RefusedIo>| {
+            let (failed, ios) = counts(op);
+            let failed = failed.max(u64::from(stopped.is_some()));
+            let kept = self.refused.iter().find(|sample| sample.op == op).map(RefusedIo::from);
+            MeasurementError::Refused { op, failed, ios: ios.max(failed), first: kept.or(stopped) }
+        };
+        if let Stop::Failed { op, offset, errno } = self.stop {
+            let stopped = RefusedIo { op, offset, length: None, outcome: Outcome::Error(errno) };
+            return Some(refused(op, Some(stopped)));
+        }
+        if let Stop::JobFailed { errno } = self.stop {
+            return Some(MeasurementError::JobFailed { errno });
+        }
+        let mostly_failed = |op: &Op| {
+            let (failed, ios) = counts(*op);
+            2 * failed > ios
+        };
+        if let Some(op) = Op::ALL.into_iter().find(mostly_failed) {
+            return Some(refused(op, None));
+        }
+        let replayed = self.replayed.as_ref().is_some_and(|replayed| replayed.ios > 0);
+        let ended = replayed || self.tallies.iter().any(|tally| tally.ios > 0);
+        (!ended && !self.workload.is_rest()).then_some(MeasurementError::NothingEnded)
+    }
+
+    /// Bytes a second over the whole of it; nothing where it measured nothing.
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
+        self.rate(bytes, self.elapsed())
+    }
+
+    /// I/Os a second over the whole of it; nothing where it measured nothing.
+    pub fn iops(&self) -> Option<f64> {
+        let ios: u64 = self.tallies.iter().map(|tally| tally.ios).sum();
+        self.rate(ios, self.elapsed())
+    }
+
+    /// Bytes moved while at least one I/O was outstanding, a second of that; over all of the time where busy time was not
+    /// recorded, and nothing where it measured nothing.
+    pub fn busy_bytes_per_s(&self) -> Option<f64> {
+        let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
+        self.rate(bytes, if self.busy == Nanos::ZERO { self.elapsed() } else { self.busy })
+    }
+
+    fn rate(&self, count: u64, span: Nanos) -> Option<f64> {
+        let is_known = count > 0 && span > Nanos::ZERO && self.measurement_error().is_none();
+        is_known.then(|| count as f64 / span.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::Recorder as _;
+    use crate::segment::SegmentRecorder;
+    use crate::until::Until;
+    use crate::workload::Workload;
+
+    const EIO: i32 = 5;
+    const ENOSPC: i32 = 28;
+
+    /// A segment of reads of 4 KiB, one a microsecond, with these outcomes.
+    fn segment(outcomes: &[Outcome]) -> Segment {
+        let stream = "op = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.closed.depth = 1";
+        let workload = Workload::new("reads", Until::ops(1), vec![toml::from_str(stream).unwrap()]);
+        let mut recorder = SegmentRecorder::default();
+        recorder.begin(&workload, Nanos::ZERO);
+        let mut stop = Stop::Reached;
+        for (index, outcome) in outcomes.iter().enumerate() {
+            let (due, done) = (Nanos(1000 * index as u64), Nanos(1000 * (index as u64 + 1)));
+            let offset = 4096 * index as u64;
+            let sample = Sample {
+                stream: 0,
+                op: Op::Read,
+                outcome: *outcome,
+                length: 4096,
+                offset,
+                due,
+                sent: due,
+                done,
+            };
+            if let std::ops::ControlFlow::Break(end) = recorder.record(&[sample]) {
+                stop = end;
+            }
+            recorder.end(done);
+        }
+        SegmentRecorder::join(vec![recorder], &workload, stop)
+    }
+
+    #[test]
+    fn what_mostly_failed_has_no_rate() {
+        let (done, error) = (Outcome::Done, Outcome::Error(EIO));
+        let fine = segment(&[done, error, done, done]);
+        assert_eq!((fine.measurement_error(), fine.iops()), (None, Some(1e6)));
+        assert_eq!(fine.bytes_per_s(), Some(3.0 * 4096.0 / 4e-6));
+        let bad = segment(&[done, error, error, error]);
+        assert_eq!((bad.bytes_per_s(), bad.iops(), bad.busy_bytes_per_s()), (None, None, None));
+        let told = bad.measurement_error().unwrap().to_string();
+        assert!(
+            told.starts_with("3 of 4 reads failed, the first a read of 4096 bytes at offset 4096: "),
+            "{told}"
+        );
+        assert!(told.contains(&std::io::Error::from_raw_os_error(EIO).to_string()), "{told}");
+    }
+
+    #[test]
+    fn what_was_given_up_has_no_rate_however_much_it_moved() {
+        let mut outcomes = vec![Outcome::Done; 50];
+        outcomes.push(Outcome::Error(ENOSPC));
+        let full = segment(&outcomes);
+        assert_eq!(full.bytes_per_s(), None);
+        let told = full.measurement_error().unwrap().to_string();
+        assert!(
+            told.starts_with("1 of 51 reads failed, the first a read of 4096 bytes at offset 204800"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn where_no_io_ended_there_is_no_rate_and_a_rest_lacks_none() {
+        let none = segment(&[]);
+        assert_eq!((none.measurement_error(), none.iops()), (Some(MeasurementError::NothingEnded), None));
+        let rest = Workload::rest(Nanos::from_secs(1));
+        let mut recorder = SegmentRecorder::default();
+        recorder.begin(&rest, Nanos::ZERO);
+        recorder.end(Nanos::from_secs(1));
+        let rest = SegmentRecorder::join(vec![recorder], &rest, Stop::Reached);
+        assert_eq!((rest.measurement_error(), rest.bytes_per_s()), (None, None));
+    }
+}

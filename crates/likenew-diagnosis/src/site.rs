@@ -1,0 +1,156 @@
+//! What a cure is applied to, and which steps are possible there: one answer for whoever advises a step and for whoever takes it.
+
+use likenew_core::drive::Kind;
+use likenew_core::facts::{DriveKind, Fact, Facts};
+use likenew_core::outlook::{Deed, Outlook};
+
+/// Less than this is free for no good, in bytes.
+const FREE_LEAST: u64 = 64 << 20;
+
+/// What a cure is applied to.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// As its owner names it.
+    pub target: &'a str,
+    /// What kind of thing it is.
+    pub kind: Kind,
+    /// Whether TRIM can be sent to it.
+    pub trims: bool,
+    /// Whether it may be written.
+    pub writable: bool,
+    /// Bytes on which no file of the owner lies; of a folder, what our own files may take. Absent where nobody knows, and where it
+    /// is nothing.
+    pub free_bytes: Option<u64>,
+    /// Bytes that may hold files of the owner, of what is no folder.
+    pub used_bytes: u64,
+    /// What the system knows of it.
+    pub facts: Option<&'a Facts>,
+    /// What stands against each step by the state of the drive, where that was looked at.
+    pub outlook: Option<&'a Outlook>,
+}
+
+/// Whether a step is possible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Possibility {
+    /// It is.
+    Yes,
+    /// Once its owner has agreed, and how: a sentence without a full stop.
+    WithConsent(String),
+    /// Not here, and why: a sentence without a full stop that says what would help, where something would.
+    No(String),
+}
+
+impl Possibility {
+    /// What stands against it now.
+    pub fn obstacle(self) -> Option<String> {
+        match self {
+            Self::Yes => None,
+            Self::WithConsent(why) | Self::No(why) => Some(why),
+        }
+    }
+}
+
+impl Site<'_> {
+    /// Whether a step is possible here: by what it is, by what is free, by every layer on the way of TRIM, and by the state of the drive.
+    pub fn possibility(&self, deed: Deed) -> Possibility {
+        let by_itself = match deed {
+            Deed::Fstrim => self.trims_free().map(Possibility::No),
+            Deed::DiscardFree => self.discards_unused().map(Possibility::No),
+            Deed::Refresh => self.rewrites().map(Possibility::No),
+            Deed::OverwriteFree => self.overwrites_free().map(Possibility::No),
+            Deed::Discard => self.whole().or_else(|| {
+                let why = "it takes no TRIM: overwrite-all is the way";
+                (!self.trims && self.writable).then(|| Possibility::No(why.into()))
+            }),
+            Deed::Overwrite => self.whole(),
+            Deed::NvmeFormat => match self.kind {
+                Kind::Simulated => Some(Possibility::No("a simulated drive has no such command".into())),
+                _ if self.is_nvme() == Some(false) => {
+                    Some(Possibility::No("only NVMe drives have such a command".into()))
+                }
+                _ => self.whole(),
+            },
+            Deed::NvmeSanitize | Deed::AtaSecureErase | Deed::AtaSanitize => {
+                Some(Possibility::No("that is never done here, only written down".into()))
+            }
+        };
+        let by_state = || Some(Possibility::No(self.outlook?.against(deed)?.why.clone()));
+        by_itself.or_else(by_state).unwrap_or(Possibility::Yes)
+    }
+
+    /// Whether it is an NVMe drive, where that is known.
+    pub(crate) fn is_nvme(&self) -> Option<bool> {
+        match self.facts?.drives.as_slice() {
+            [drive] => Some(drive.kind == DriveKind::Nvme),
+            _ => None,
+        }
+    }
+
+    fn trims_free(&self) -> Option<String> {
+        match self.kind {
+            Kind::Folder => self.facts.and_then(Facts::trim_blocked_by).map(|layer| {
+                let (name, kind) = (&layer.name, layer.kind.words());
+                format!("{name} ({kind}) lets no TRIM pass: likenew trim says what would")
+            }),
+            Kind::Simulated if !self.trims => Some("no TRIM can be sent to it".into()),
+            Kind::Simulated if self.free_bytes.is_none() => Some("none of it is free".into()),
+            Kind::Simulated => None,
+            Kind::File | Kind::Device | Kind::Nop => Some(FREE_IS_NOT_KNOWN.into()),
+        }
+    }
+
+    fn discards_unused(&self) -> Option<String> {
+        match self.kind {
+            Kind::Folder => match &self.outlook?.unused_bytes {
+                Fact::Known { value: 0, .. } => Some("partitions cover all of the disk".into()),
+                Fact::Unknown { why, .. } => Some(why.clone()),
+                Fact::Known { .. } | Fact::Unasked => None,
+            },
+            Kind::Simulated => Some("it has no partitions".into()),
+            Kind::Device => {
+                Some("it is seen in writes whether it helps: give a folder on one of its partitions".into())
+            }
+            Kind::File => Some("a file has no partitions: give a folder on the drive".into()),
+            Kind::Nop => Some("there is nothing".into()),
+        }
+    }
+
+    fn rewrites(&self) -> Option<String> {
+        match self.kind {
+            Kind::Folder | Kind::Device => None,
+            Kind::Simulated => (self.used_bytes == 0).then(|| "it holds nothing".into()),
+            Kind::File => Some("give the folder that it lies in".into()),
+            Kind::Nop => Some("there is nothing".into()),
+        }
+    }
+
+    fn overwrites_free(&self) -> Option<String> {
+        if !self.writable {
+            return Some(FREE_IS_NOT_KNOWN.into());
+        }
+        match self.free_bytes {
+            None => Some(
+                "what is free on it is not known: give the folder where its file system is mounted".into(),
+            ),
+            Some(free) if free < FREE_LEAST => Some("hardly anything is free: delete something first".into()),
+            Some(_) => None,
+        }
+    }
+
+    /// What stands against doing something to all of it.
+    fn whole(&self) -> Option<Possibility> {
+        let no = |why: &str| Some(Possibility::No(why.to_owned()));
+        match self.kind {
+            Kind::Folder => no("it takes the whole block device"),
+            Kind::File => no("a file is no drive: give the block device"),
+            Kind::Nop => no("there is nothing"),
+            Kind::Device if !self.writable => Some(Possibility::WithConsent(
+                "everything on it would be lost, and nobody has agreed to that: add --consent".into(),
+            )),
+            Kind::Device | Kind::Simulated => None,
+        }
+    }
+}
+
+const FREE_IS_NOT_KNOWN: &str =
+    "which parts of it are free its file system knows: give the folder where that is mounted";

@@ -1,0 +1,202 @@
+//! How much each clue says of each cause: the one table of all weights, with where each comes from.
+//!
+//! A weight is log₂ of how many times as probable a clue is with the cause at work as without it: one where the clue is there, one where
+//! it is known not to be. `cargo xtask bench diagnosis --fit` fits the table on simulated drives of even seeds, with these values as its prior, and
+//! reports on drives of odd seeds how much that gains.
+
+/// What one clue says of one cause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weight {
+    /// The cause, by its name in JSON.
+    pub cause: &'static str,
+    /// The clue.
+    pub clue: &'static str,
+    /// Bits where it is there.
+    pub there: f64,
+    /// Bits where it is not.
+    pub absent: f64,
+    /// Clues of one group have one root and count once.
+    pub group: Option<&'static str>,
+    /// Where the two values come from.
+    pub origin: Origin,
+}
+
+/// Where a weight comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Set by hand, from how the mechanism works and from what the manual page of the cause cites.
+    Hand,
+    /// Fitted to simulated drives of even seeds.
+    Fitted,
+}
+
+const fn weight(cause: &'static str, clue: &'static str, there: f64, absent: f64) -> Weight {
+    Weight { cause, clue, there, absent, group: None, origin: Origin::Hand }
+}
+
+impl Weight {
+    const fn in_group(self, group: &'static str) -> Self {
+        Self { group: Some(group), ..self }
+    }
+
+    /// The weight of a clue.
+    ///
+    /// # Panics
+    /// The table has no such clue: a mistake of ours.
+    pub fn of(cause: &str, clue: &str) -> Self {
+        let found = WEIGHTS.iter().find(|weight| weight.cause == cause && weight.clue == clue);
+        *found.unwrap_or_else(|| panic!("the table of weights has no clue {clue} of {cause}"))
+    }
+}
+
+/// How common a cause is among drives whose owners ask, in bits of odds.
+///
+/// # Panics
+/// The table has no such cause: a mistake of ours.
+pub fn prior(cause: &str) -> f64 {
+    let found = PRIORS.iter().find(|(name, _)| *name == cause);
+    found.unwrap_or_else(|| panic!("the table of weights has no cause {cause}")).1
+}
+
+/// By cause; set by hand.
+pub const PRIORS: &[(&str, f64)] = &[
+    ("background_io", -1.0),
+    ("compression", -2.0),
+    ("counterfeit", -1.0),
+    ("degraded_array", -2.0),
+    ("encryption", -1.0),
+    ("firmware", -2.5),
+    ("fragmentation", -1.0),
+    ("heat", -1.5),
+    ("host_memory", -1.5),
+    ("lazy_volume", -1.5),
+    ("link_errors", -2.0),
+    ("misalignment", -2.0),
+    ("narrow_link", -1.0),
+    ("nearly_full", -2.0),
+    ("no_trim", -1.0),
+    ("old_data", -0.5),
+    ("power_saving", -0.5),
+    ("read_cache", -0.5),
+    ("shingled", -2.0),
+    ("slc_cache", 0.0),
+    ("slow_usb", -1.0),
+    ("token_bucket", -1.5),
+    ("weak_zone", -1.0),
+    ("worn", -2.0),
+    ("write_cache_off", -1.5),
+];
+
+/// By cause, in the order in which clues are weighed.
+pub const WEIGHTS: &[Weight] = &[
+    weight("background_io", "others_busy", 5.0, -5.0),
+    weight("background_io", "array_busy", -4.0, 0.0),
+    weight("background_io", "uneven_reads", 1.5, -0.5),
+    weight("compression", "zeros_faster", 6.0, -7.0),
+    weight("compression", "arm", -6.0, 0.0),
+    weight("compression", "virtual", -5.0, 0.0),
+    weight("counterfeit", "wrong_data", 7.0, -3.0),
+    weight("degraded_array", "array_degraded", 7.0, -7.0),
+    weight("encryption", "encrypted", 2.0, -8.0),
+    weight("encryption", "processor_busy", 4.0, -2.5),
+    weight("encryption", "alike_watched", 0.0, 2.0),
+    weight("encryption", "alike_unwatched", -2.0, 4.0),
+    weight("firmware", "known_bug", 6.0, -3.0),
+    weight("fragmentation", "many_pieces", 4.0, -6.0),
+    weight("fragmentation", "arm", 3.0, -3.0),
+    weight("fragmentation", "new_file_faster", 2.0, -1.0),
+    weight("heat", "slower_when_warm", 3.5, -3.0),
+    weight("heat", "throttle_count", 8.0, -1.0),
+    weight("heat", "near_limit", 2.5, -2.0),
+    weight("heat", "drop_at_half_rate", -4.0, 3.0),
+    weight("host_memory", "spread_costs", 3.0, -5.0),
+    weight("host_memory", "memory_refused", 6.0, -4.0),
+    weight("host_memory", "arm", -8.0, 0.0),
+    weight("host_memory", "virtual", -4.0, 0.0),
+    weight("lazy_volume", "second_read_faster", 4.0, -6.0),
+    weight("lazy_volume", "virtual", 3.5, -5.0),
+    weight("lazy_volume", "slow_fetch", 0.5, -4.0),
+    weight("lazy_volume", "counted_reads", 1.0, -4.0),
+    weight("link_errors", "crc_during", 6.0, -2.5).in_group("crc"),
+    weight("link_errors", "crc_before", 2.0, -0.5).in_group("crc"),
+    weight("misalignment", "aligned_slower", 5.0, -4.0),
+    weight("misalignment", "partition_off", 4.0, -5.0),
+    weight("narrow_link", "link_share", 4.0, -6.0),
+    weight("narrow_link", "usb", -8.0, 0.0),
+    weight("narrow_link", "reads_at_ceiling", 4.0, -4.0),
+    weight("nearly_full", "full", 5.0, -6.0),
+    weight("nearly_full", "arm", -4.0, 0.5),
+    weight("no_trim", "trim_helps", 4.0, -0.5),
+    weight("no_trim", "trim_blocked", 2.5, -0.3).in_group("arrival"),
+    weight("no_trim", "trim_sent", -3.0, 5.0).in_group("arrival"),
+    weight("no_trim", "arm", -8.0, 0.5),
+    weight("no_trim", "virtual", -3.0, 0.0),
+    weight("no_trim", "writes_below_reads", -0.5, 2.0),
+    weight("old_data", "fresh_faster", 5.0, -5.0),
+    weight("old_data", "second_read_faster", -4.0, 1.5),
+    weight("old_data", "others_busy", -3.0, 0.0),
+    weight("old_data", "faster_than_link", -4.0, 0.0),
+    weight("old_data", "month_old", 1.5, -1.0).in_group("age"),
+    weight("old_data", "week_young", -4.0, 0.0).in_group("age"),
+    weight("old_data", "arm", -6.0, 0.5),
+    weight("old_data", "virtual", -6.0, 0.0),
+    weight("power_saving", "pauses_cost", 4.0, -5.0),
+    weight("power_saving", "sleeps", 1.5, -2.0),
+    weight("power_saving", "virtual", -4.0, 0.0),
+    weight("read_cache", "counted_reads", -0.5, 5.0),
+    weight("read_cache", "faster_than_link", 6.0, -1.0),
+    weight("shingled", "arm", 2.0, -8.0),
+    weight("shingled", "virtual", -6.0, 0.0),
+    weight("shingled", "database", 6.0, 0.0),
+    weight("shingled", "knows_trim", 3.0, -0.5),
+    weight("shingled", "write_drop", 3.0, -1.5),
+    weight("shingled", "cached_writes", -1.0, 4.0),
+    weight("slc_cache", "write_drop", 3.0, -4.0),
+    weight("slc_cache", "drop_again", 3.0, -3.0),
+    weight("slc_cache", "drop_at_half_rate", 3.0, -5.0),
+    weight("slc_cache", "slower_when_warm", -2.0, 0.0),
+    weight("slc_cache", "drop_beyond_usual", -6.0, 1.0),
+    weight("slc_cache", "protected_memory", -8.0, 0.0),
+    weight("slc_cache", "arm", -8.0, 1.0),
+    weight("slc_cache", "virtual", -3.0, 0.0),
+    weight("slow_usb", "usb", 1.0, -8.0),
+    weight("slow_usb", "slow_ceiling", 5.0, -1.0),
+    weight("slow_usb", "slow_possible", 1.0, -4.0),
+    weight("slow_usb", "storage_driver", 2.5, -1.5),
+    weight("slow_usb", "depth_helps", -2.0, 1.0),
+    weight("token_bucket", "burst", 4.0, -3.0),
+    weight("token_bucket", "virtual", 0.5, -5.0),
+    weight("token_bucket", "cloud", 2.5, -1.0),
+    weight("token_bucket", "deep_below", -4.0, 3.0),
+    weight("token_bucket", "held_count", 4.0, -2.0),
+    weight("weak_zone", "arm", 2.0, -4.0),
+    weight("weak_zone", "slow_places", 3.0, -4.0),
+    weight("weak_zone", "second_read_faster", -4.0, 1.5),
+    weight("weak_zone", "pending_sectors", 4.0, -2.0).in_group("defects"),
+    weight("weak_zone", "reallocated_sectors", 1.5, -0.5).in_group("defects"),
+    weight("weak_zone", "errors", 2.0, -0.5).in_group("defects"),
+    weight("worn", "endurance_used", 6.0, -4.0).in_group("wear"),
+    weight("worn", "spare_low", 5.0, -0.5).in_group("wear"),
+    weight("worn", "failing", 3.0, -0.2).in_group("wear"),
+    weight("worn", "arm", -6.0, 0.0),
+    weight("write_cache_off", "write_through", 3.0, -7.0),
+    weight("write_cache_off", "cached_writes", 3.0, -3.0),
+    weight("write_cache_off", "writes_below", -4.0, 2.0),
+    weight("write_cache_off", "virtual", -5.0, 0.0),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_clue_has_one_weight_and_belongs_to_a_cause() {
+        for (index, weight) in WEIGHTS.iter().enumerate() {
+            let twin = |other: &&Weight| (other.cause, other.clue) == (weight.cause, weight.clue);
+            assert!(!WEIGHTS[index + 1..].iter().any(|other| twin(&other)), "{weight:?}");
+            assert!(crate::by_name(weight.cause).is_some() && prior(weight.cause).is_finite(), "{weight:?}");
+            assert!(weight.there != weight.absent, "{weight:?} says nothing");
+        }
+        assert_eq!(PRIORS.len(), crate::ALL.len());
+    }
+}

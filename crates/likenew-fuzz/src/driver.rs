@@ -1,0 +1,168 @@
+//! Feeds damaged inputs to a target, and keeps what went wrong.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+use std::time::{Duration, Instant};
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::mutate::mutate;
+use crate::{Input, Target};
+
+/// Time of a processor that an input of at most a megabyte takes at most, in a build for tests. The rehearsal of an endless plan takes three
+/// seconds: it ends after 20,000 workloads.
+const TIME_MAX: Duration = Duration::from_secs(10);
+/// Nor more memory: what a parser makes of a megabyte, several times.
+const MEMORY_MAX: u64 = 1 << 30;
+/// So many failures at different places end a target.
+const FAILURES_MAX: usize = 8;
+
+/// An input that did harm.
+#[derive(Debug)]
+pub struct Failure {
+    /// What happened, and where.
+    pub what: String,
+    /// The input.
+    pub input: Input,
+}
+
+/// How a target fared.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Damaged inputs that were parsed.
+    pub inputs: u64,
+    /// Of these, those that were accepted.
+    pub accepted: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The longest of a single input.
+    pub longest: Duration,
+    /// Memory of the process at most, in bytes; none where the system does not say.
+    pub memory_bytes: Option<u64>,
+    /// What went wrong, one for each place.
+    pub failures: Vec<Failure>,
+}
+
+thread_local! {
+    /// What the last panic of this thread said, and where.
+    static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
+}
+
+/// Feeds a target its seeds as they are, which it has to accept, and then so many damaged ones.
+pub fn fuzz(target: &Target, inputs: u64, seed: u64) -> Outcome {
+    catch_panics();
+    reset_peak();
+    let (mut outcome, mut places) = (Outcome::default(), BTreeSet::new());
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let began = Instant::now();
+    for input in &target.seeds {
+        match check(target, input) {
+            Ok((true, _)) => {}
+            Ok((false, _)) => {
+                note(&mut outcome, &mut places, "a seed was refused".into(), String::new(), input)
+            }
+            Err((place, what)) => note(&mut outcome, &mut places, what, place, input),
+        }
+    }
+    while outcome.inputs < inputs && outcome.failures.len() < FAILURES_MAX {
+        let mut input = target.seeds[random.random_range(0..target.seeds.len())].clone();
+        mutate(&mut input, &target.seeds, &mut random);
+        outcome.inputs += 1;
+        match check(target, &input) {
+            Ok((accepted, took)) => {
+                outcome.accepted += u64::from(accepted);
+                outcome.longest = outcome.longest.max(took);
+                if took > TIME_MAX {
+                    note(&mut outcome, &mut places, format!("it took {took:.1?}"), "time".into(), &input);
+                }
+            }
+            Err((place, what)) => note(&mut outcome, &mut places, what, place, &input),
+        }
+        if outcome.inputs.is_multiple_of(256) && peak().is_some_and(|bytes| bytes > MEMORY_MAX) {
+            let what = format!(
+                "it took more than {} MiB of memory, by one of the last 256 inputs",
+                MEMORY_MAX >> 20
+            );
+            note(&mut outcome, &mut places, what, "memory".into(), &input);
+        }
+    }
+    outcome.elapsed = began.elapsed();
+    outcome.memory_bytes = peak();
+    outcome
+}
+
+fn note(outcome: &mut Outcome, places: &mut BTreeSet<String>, what: String, place: String, input: &Input) {
+    if places.insert(place) {
+        outcome.failures.push(Failure { what, input: input.clone() });
+    }
+}
+
+/// Whether it was accepted and how long that took; or where it panicked, and what that said.
+fn check(target: &Target, input: &Input) -> Result<(bool, Duration), (String, String)> {
+    let began = processor_time();
+    let checked = panic::catch_unwind(AssertUnwindSafe(|| (target.check)(input)));
+    let took = processor_time().saturating_sub(began);
+    checked.map(|accepted| (accepted, took)).map_err(|_| {
+        let (place, said) = PANIC.with(|last| last.borrow_mut().take()).unwrap_or_default();
+        (place.clone(), format!("it panicked at {place}: {said}"))
+    })
+}
+
+/// Keeps what panics say instead of printing it.
+fn catch_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        panic::set_hook(Box::new(|info| {
+            let place = info.location().map(ToString::to_string).unwrap_or_default();
+            let said = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
+            let is_ours = PANIC.try_with(|last| *last.borrow_mut() = Some((place.clone(), said.clone())));
+            if is_ours.is_err() {
+                eprintln!("panicked at {place}: {said}");
+            }
+        }));
+    });
+}
+
+/// What this process has had of processors: the time of a clock says little on a machine that is busy.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+/// Has the kernel forget the most memory that was in use so far (proc(5), `clear_refs`).
+fn reset_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()? << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_wrong_is_found_with_its_input() {
+        let check = |parts: &[Vec<u8>]| {
+            let text = String::from_utf8_lossy(&parts[0]);
+            let Ok(number) = text.trim().parse::<u64>() else { return false };
+            assert!(number != u64::MAX, "the largest number");
+            true
+        };
+        let target =
+            Target { name: "numbers", seeds: vec![vec![b"12".to_vec()], vec![b"x".to_vec()]], check };
+        let outcome = fuzz(&target, 5000, 1);
+        let said: Vec<&str> = outcome.failures.iter().map(|failure| failure.what.as_str()).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert_eq!(said[0], "a seed was refused");
+        assert!(said[1].contains("driver.rs") && said[1].ends_with("the largest number"), "{said:?}");
+        assert_eq!(outcome.failures[1].input[0], b"18446744073709551615");
+        assert!(outcome.inputs == 5000 && outcome.accepted > 100 && outcome.memory_bytes.is_some());
+    }
+}

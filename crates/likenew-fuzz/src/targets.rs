@@ -1,0 +1,47 @@
+//! Every parser, with inputs that it accepts.
+
+mod real;
+mod runs;
+mod traces;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use crate::{Input, Target};
+
+/// All of them.
+pub fn all() -> Vec<Target> {
+    [words::targets(), traces::targets(), real::targets(), runs::targets()].into_iter().flatten().collect()
+}
+
+/// A place in the workspace.
+fn place(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A file of the workspace.
+fn file(path: &str) -> Vec<u8> {
+    let path = place(path);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every file of a folder of the workspace with this ending, as an input of its own.
+fn files(folder: &str, ending: &str) -> Vec<Input> {
+    let entries = std::fs::read_dir(place(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a folder that can be read").path()).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(ending));
+    paths.sort();
+    assert!(!paths.is_empty(), "{folder} has files");
+    paths.iter().map(|path| vec![std::fs::read(path).expect("a file that can be read")]).collect()
+}
+
+/// Inputs of one part each.
+fn texts(texts: &[&str]) -> Vec<Input> {
+    texts.iter().map(|text| vec![text.as_bytes().to_vec()]).collect()
+}
+
+/// The first part as text.
+fn text(parts: &[Vec<u8>]) -> Option<&str> {
+    std::str::from_utf8(parts.first()?).ok()
+}

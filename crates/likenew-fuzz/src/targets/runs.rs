@@ -1,0 +1,174 @@
+//! Run folders: measured in small on a simulated drive, damaged in one of their files, and read, judged and shown as `likenew judge` does.
+
+use std::cell::OnceCell;
+use std::fs;
+use std::path::Path;
+
+use likenew_archive::{Machine, Record};
+use likenew_core::drive::Drive as _;
+use likenew_core::instrument::Instrument;
+use likenew_core::io::Op;
+use likenew_core::memory::Memory;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::recorder::Recorder;
+use likenew_core::rehearsal::Rehearsal;
+use likenew_core::segment::Segment;
+use likenew_core::target::Clock;
+use likenew_core::units::Nanos;
+use likenew_procedures::all::{from_plan, judge};
+use likenew_report::document::Document;
+use likenew_report::labelled::label_all;
+use likenew_report::terminal::{self, Terminal};
+use likenew_run::conduct::{Observer, conduct};
+use likenew_sim::Spec;
+
+use crate::{Input, Target};
+
+/// In the order of an input's parts.
+const FILES: [&str; 5] = ["plan.toml", "machine.json", "segments.jsonl", "sights.jsonl", "verdicts.json"];
+
+/// Procedures, and settings that keep a run small.
+const PLANS: [(&str, &str); 15] = [
+    ("bench", "time = \"2ms\"\npasses = 1\nspan = \"1MiB\""),
+    ("surface", "points = 8"),
+    ("sweep", ""),
+    ("fill", ""),
+    ("endure", ""),
+    ("age", ""),
+    ("data", ""),
+    ("cache", ""),
+    ("trim", ""),
+    ("model", ""),
+    ("verify", ""),
+    ("check", ""),
+    ("recondition", ""),
+    ("apps", ""),
+    ("xray", ""),
+];
+
+pub(super) fn targets() -> Vec<Target> {
+    vec![Target { name: "run folders", seeds: seeds(), check: judged }]
+}
+
+/// Stops after so many steps: what is damaged is to be small, and every procedure makes sense of a part.
+struct Short {
+    steps: usize,
+}
+
+impl Observer for Short {
+    fn stop_asked(&self) -> bool {
+        self.steps >= 6
+    }
+
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn ended(&mut self, _segment: &Segment) -> Result<(), String> {
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn looked(&mut self, _sight: &likenew_core::look::Sight) -> Result<(), String> {
+        self.steps += 1;
+        Ok(())
+    }
+}
+
+fn seeds() -> Vec<Input> {
+    let seeds: Vec<Input> =
+        PLANS.iter().filter_map(|(procedure, options)| seed(procedure, options)).collect();
+    assert!(seeds.len() >= 10, "{} of the procedures run with these settings", seeds.len());
+    seeds
+}
+
+fn seed(procedure: &str, options: &str) -> Option<Input> {
+    let options = toml::from_str(options).expect("the settings are TOML");
+    let plan = Plan {
+        schema: 1,
+        procedure: procedure.into(),
+        target: Some("sim:tiny-flash".into()),
+        seed: 1,
+        options,
+    };
+    let asked = from_plan(&plan).ok()?;
+    let nothing = |_: &Path| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    let mut drive = Spec::parse("sim:tiny-flash?state=used").ok()?.open(nothing).ok()?;
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    conduct(&mut drive, &*asked, &mut evidence, &mut Short { steps: 0 }).ok()?;
+    let instrument =
+        Instrument { version: "0".into(), clock: Clock::Virtual, engine: "sim".into(), calibration: None };
+    let machine = Machine::new(
+        "2026-03-14T15:09:26Z",
+        evidence.identity.clone(),
+        evidence.geometry.clone(),
+        instrument,
+    );
+    let findings = judge(&*asked, &evidence);
+    let lines = |values: Vec<String>| -> Vec<u8> {
+        values.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
+    };
+    let json = |value: Result<String, serde_json::Error>| value.expect("evidence is plain values");
+    Some(vec![
+        toml::to_string(&evidence.plan).expect("a plan is plain values").into_bytes(),
+        json(serde_json::to_string(&machine)).into_bytes(),
+        lines(evidence.segments.iter().map(|segment| json(serde_json::to_string(segment))).collect()),
+        lines(evidence.sights.iter().map(|sight| json(serde_json::to_string(sight))).collect()),
+        json(serde_json::to_string(&findings)).into_bytes(),
+    ])
+}
+
+thread_local! {
+    /// A folder in memory that each input is written to.
+    static FOLDER: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
+}
+
+fn judged(parts: &[Vec<u8>]) -> bool {
+    FOLDER.with(|folder| {
+        let folder = folder.get_or_init(|| {
+            let memory = Path::new("/dev/shm");
+            let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+            made.expect("a folder for run folders")
+        });
+        for (name, bytes) in FILES.iter().zip(parts) {
+            fs::write(folder.path().join(name), bytes).expect("a run folder is written");
+        }
+        judge_folder(folder.path())
+    })
+}
+
+fn judge_folder(folder: &Path) -> bool {
+    let Ok(record) = Record::open(folder) else { return false };
+    let evidence = record.evidence();
+    let Ok(procedure) = from_plan(&evidence.plan) else { return false };
+    let findings = judge(&*procedure, &evidence);
+    let written = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+    let elapsed = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
+    let instrument = record.header.machine.instrument;
+    let document = Document::new(evidence.plan, evidence.identity, findings, instrument, written, elapsed);
+    let _ = document.to_json();
+    let _ = terminal::show(&label_all(vec![document]), &Terminal::default());
+    true
+}
+
+/// What a procedure would run first on a drive of 64 MiB, and the whole of it as a rehearsal.
+pub(super) fn first_step(procedure: &dyn Procedure, plan: Plan) {
+    let drive = Memory::new(64 << 20, Nanos::from_micros(10), 1);
+    let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    let Ok(step) = procedure.next(&evidence) else { return };
+    if let Step::Run(workload) = step
+        && workload.check(&evidence.geometry).is_err()
+    {
+        return;
+    }
+    let _ = Rehearsal::of(procedure, &evidence);
+}
+
+/// What every procedure asks of segments.
+pub(super) fn summed(segments: &[Segment]) {
+    for segment in segments {
+        let _ = (segment.elapsed(), segment.bytes_per_s(), segment.iops(), segment.busy_bytes_per_s());
+        let _ = (segment.total(), segment.latencies().max(), segment.errors());
+    }
+}

@@ -1,0 +1,52 @@
+//! Traces of every format.
+
+use std::io::Cursor;
+
+use likenew_trace::{Format, OpenOptions, open_stream, survey};
+
+use super::file;
+use crate::{Input, Target};
+
+/// A target's name, the files of its seeds, and what is asked of an input.
+type Source = (&'static str, &'static [&'static str], fn(&[Vec<u8>]) -> bool);
+
+pub(super) fn targets() -> Vec<Target> {
+    let formats: [Source; 9] = [
+        ("trace likenew", &["own"], |parts| trace(parts, Format::Likenew)),
+        ("trace iolog", &["iolog-2", "iolog-3"], |parts| trace(parts, Format::Iolog)),
+        ("trace blkparse", &["blkparse", "blkparse-queued"], |parts| trace(parts, Format::Blkparse)),
+        ("trace tracefs", &["tracefs", "blk-tracer"], |parts| trace(parts, Format::Tracefs)),
+        ("trace msr", &["msr"], |parts| trace(parts, Format::Msr)),
+        ("trace systor", &["systor"], |parts| trace(parts, Format::Systor)),
+        ("trace alibaba", &["alibaba"], |parts| trace(parts, Format::Alibaba)),
+        ("trace tencent", &["tencent"], |parts| trace(parts, Format::Tencent)),
+        ("trace fiu", &["fiu"], |parts| trace(parts, Format::Fiu)),
+    ];
+    let seeds = |names: &[&str]| -> Vec<Input> {
+        names.iter().map(|name| vec![file(&format!("crates/likenew-fuzz/corpus/traces/{name}"))]).collect()
+    };
+    let mut targets: Vec<Target> =
+        formats.into_iter().map(|(name, names, check)| Target { name, seeds: seeds(names), check }).collect();
+    // As the user gives it: the format is found by what is in it.
+    let all: Vec<&str> = formats.iter().flat_map(|(_, names, _)| names.iter().copied()).collect();
+    targets.push(Target {
+        name: "trace unknown",
+        seeds: seeds(&all),
+        check: |parts| read(parts, &OpenOptions::default()),
+    });
+    targets
+}
+
+fn trace(parts: &[Vec<u8>], format: Format) -> bool {
+    read(parts, &OpenOptions { format: Some(format), ..OpenOptions::default() })
+}
+
+/// Reads all of it, as a look at a trace before a replay does.
+fn read(parts: &[Vec<u8>], options: &OpenOptions) -> bool {
+    let Ok(mut trace) = open_stream("fuzzed", Box::new(Cursor::new(parts[0].clone())), options) else {
+        return false;
+    };
+    let is_read = survey(&mut trace).is_ok();
+    let _ = (trace.notes(), trace.volume(), trace.head().is_some());
+    is_read
+}

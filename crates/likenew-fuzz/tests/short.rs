@@ -1,0 +1,16 @@
+//! A short round of every target; `cargo xtask fuzz` goes on for 100,000 inputs each.
+
+use likenew_fuzz::fuzz;
+use likenew_fuzz::targets::all;
+
+/// Of each target.
+const INPUTS: u64 = 200;
+
+#[test]
+fn no_damaged_input_does_harm() {
+    for target in all() {
+        let outcome = fuzz(&target, INPUTS, 7);
+        let said: Vec<&str> = outcome.failures.iter().map(|failure| failure.what.as_str()).collect();
+        assert!(said.is_empty(), "{}: {said:#?}", target.name);
+    }
+}

@@ -1,0 +1,195 @@
+//! At how many bytes the addresses of the device below a file system go round, by where the file system has put the files.
+//!
+//! A file's own addresses say nothing of that: two pieces that lie side by side in a file may lie anywhere on the device.
+
+use std::ops::Range;
+
+use likenew_core::damage::{Damage, Kind};
+use likenew_core::extents::ExtentMap;
+
+use super::narrowing::divisor;
+
+/// At how many bytes the device's addresses go round, and how many bytes have shown it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DeviceWrap {
+    pub(super) at: u64,
+    pub(super) shown_by: u64,
+}
+
+/// Fewer bytes than this that were found at another place are not believed: a single write may have gone astray.
+const SHOWN_LEAST: u64 = 64 << 10;
+/// One in so many bytes may contradict, as a memory may have answered for the device.
+const CONTRADICTED_SHARE: u64 = 20;
+
+/// Bytes that were read as they were written for `label`.
+#[derive(Clone, Copy)]
+struct Held {
+    at: u64,
+    label: u64,
+    bytes: u64,
+}
+
+/// By the ranges that were read one after the other, with nothing written between, and what was found wrong in them. None where
+/// what was found does not agree with one number.
+pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) -> Option<DeviceWrap> {
+    let held: Vec<Held> = read.iter().flat_map(|(ranges, damage)| held(ranges, damage)).collect();
+    let (mut at, mut shown_by) = (0, 0);
+    for elsewhere in held.iter().filter(|held| held.at != held.label) {
+        for here in map.pieces(elsewhere.at, elsewhere.bytes) {
+            let label = elsewhere.label + (here.offset - elsewhere.at);
+            for there in map.pieces(label, here.bytes) {
+                let place = here.device_offset + (there.offset - label);
+                // Two places of the file that are one on the device: the map is not that of what was read.
+                let distance = Some(place.abs_diff(there.device_offset)).filter(|distance| *distance > 0)?;
+                at = divisor(at, distance);
+                shown_by += there.bytes;
+            }
+        }
+    }
+    let agrees = shown_by >= SHOWN_LEAST && {
+        let all: u64 = held.iter().map(|held| held.bytes).sum();
+        contradicted(map, &held, at) <= all / CONTRADICTED_SHARE
+    };
+    agrees.then_some(DeviceWrap { at, shown_by })
+}
+
+/// What ranges hold: what was written, but for what was found to be something else.
+fn held(ranges: &[Range<u64>], damage: &Damage) -> Vec<Held> {
+    let elsewhere = damage.ranges.iter().filter(|damaged| damaged.kind == Kind::Wrapped);
+    let mut held: Vec<Held> = elsewhere
+        .filter_map(|damaged| {
+            let label = damaged.found.address?;
+            Some(Held { at: damaged.from, label, bytes: damaged.to - damaged.from })
+        })
+        .collect();
+    // What is damaged and not listed, or could not be read, may lie anywhere.
+    let asked: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+    if damage.unlisted_bytes > 0 || damage.checked_bytes != asked {
+        return held;
+    }
+    for range in ranges {
+        let first = damage.ranges.partition_point(|damaged| damaged.to <= range.start);
+        let mut at = range.start;
+        let damaged = damage.ranges[first..].iter().take_while(|damaged| damaged.from < range.end);
+        for (from, to) in damaged.map(|damaged| (damaged.from, damaged.to)).chain([(range.end, range.end)]) {
+            if from > at {
+                held.push(Held { at, label: at, bytes: from - at });
+            }
+            at = at.max(to);
+        }
+    }
+    held
+}
+
+/// Bytes that would lie at the same place of the device as others that hold something else, if its addresses went round there.
+fn contradicted(map: &ExtentMap, held: &[Held], wrap: u64) -> u64 {
+    // Where it starts and ends on the device, and how far its label is from there.
+    let mut places: Vec<(u64, u64, u64)> = Vec::new();
+    for held in held {
+        for piece in map.pieces(held.at, held.bytes) {
+            let (mut at, end) = (piece.device_offset, piece.device_offset + piece.bytes);
+            while at < end {
+                let to = end.min((at / wrap + 1) * wrap);
+                let label = held.label + (piece.offset - held.at) + (at - piece.device_offset);
+                places.push((at % wrap, at % wrap + (to - at), label.wrapping_sub(at % wrap)));
+                at = to;
+            }
+        }
+    }
+    places.sort_unstable();
+    let (mut contradicted, mut last) = (0, (0, 0));
+    for (start, end, label) in places {
+        let (last_end, last_label) = last;
+        if start < last_end && label != last_label {
+            contradicted += last_end.min(end) - start;
+        }
+        if end > last_end {
+            last = (end, label);
+        }
+    }
+    contradicted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_core::extents::Extent;
+    use likenew_core::stamp::{SECTOR, Stamp};
+    use proptest::prelude::*;
+
+    const STAMP: Stamp = Stamp { key: 1, pass: 1 };
+    const PIECE: u64 = 64 << 10;
+
+    /// Files in pieces at these places of the device, in order of the files' addresses.
+    fn map(places: &[u64]) -> ExtentMap {
+        let extents = places.iter().zip((0..).step_by(PIECE as usize));
+        ExtentMap::new(
+            extents
+                .map(|(place, offset)| Extent { offset, device_offset: place * PIECE, bytes: PIECE })
+                .collect(),
+        )
+    }
+
+    /// What is read of all pieces after `write` has said which piece each of them holds.
+    fn read(pieces: u64, holds: impl Fn(u64) -> u64) -> Damage {
+        let mut damage = Damage::default();
+        let mut sector = [0; SECTOR];
+        for piece in 0..pieces {
+            for at in (0..PIECE).step_by(SECTOR) {
+                STAMP.fill(holds(piece) * PIECE + at, &mut sector);
+                damage.look(STAMP, piece * PIECE + at, &sector);
+            }
+        }
+        damage
+    }
+
+    fn wrap(places: &[u64], damage: &Damage) -> Option<DeviceWrap> {
+        let whole = 0..places.len() as u64 * PIECE;
+        device_wrap(&map(places), &[(vec![whole], damage)])
+    }
+
+    #[test]
+    fn a_single_write_astray_or_a_map_of_other_files_name_nothing() {
+        let places: Vec<u64> = (0..64).collect();
+        let astray = read(64, |piece| if piece == 7 { 9 } else { piece });
+        assert_eq!(wrap(&places, &astray), None, "what lies beside it contradicts");
+        let one = read(64, |piece| if piece == 40 { 8 } else { piece });
+        let twice: Vec<u64> = (0..64).map(|place| place % 32).collect();
+        assert_eq!(wrap(&twice, &one), None, "two files at one place");
+        assert_eq!(wrap(&[], &one), None, "nothing is known of where it lies");
+        assert_eq!(wrap(&places, &read(64, |piece| piece)), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+
+        /// Pieces anywhere on a device that goes round: what is said is where it does, or a multiple of it.
+        #[test]
+        fn pieces_anywhere_tell_where_the_device_goes_round(
+            order in Just((0..512u64).collect::<Vec<_>>()).prop_shuffle(),
+            pieces in 128usize..400, real in 32u64..96,
+        ) {
+            let places = &order[..pieces];
+            let last_at = |place: u64| {
+                (0..pieces as u64).rev().find(|piece| places[*piece as usize] % real == place % real).unwrap()
+            };
+            let damage = read(pieces as u64, |piece| last_at(places[piece as usize]));
+            let found = wrap(places, &damage).expect("most of it is written over");
+            prop_assert!(found.at.is_multiple_of(real * PIECE), "{} for {}", found.at, real * PIECE);
+            prop_assert_eq!(found.at, real * PIECE);
+        }
+
+        /// Pieces that hold any others: nothing is named, as no number explains them.
+        #[test]
+        fn disorder_names_nothing(
+            order in Just((0..256u64).collect::<Vec<_>>()).prop_shuffle(), pieces in 64usize..200, seed in any::<u64>(),
+        ) {
+            let holds = |piece: u64| (piece.wrapping_mul(seed | 1) ^ (seed >> 7)) % pieces as u64;
+            let damage = read(pieces as u64, holds);
+            let good = (0..pieces as u64).filter(|piece| holds(*piece) == *piece).count() as u64 * PIECE;
+            if let Some(found) = wrap(&order[..pieces], &damage) {
+                prop_assert!(found.at >= good, "{} hold {good}", found.at);
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What cache says of targets whose memory and drive are known.
+
+use crate::support::{evidence, segment, standing, steady};
+use likenew_core::access::Access;
+use likenew_core::counters::Counters;
+use likenew_core::drive::Kind;
+use likenew_core::io::Op;
+use likenew_core::procedure::{Evidence, Procedure as _, Step};
+use likenew_core::target::Clock;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing, Verdict};
+use likenew_core::workload::Workload;
+use likenew_procedures::all;
+use likenew_procedures::cache::{Cache, CacheOptions};
+use likenew_procedures::data::Test;
+use likenew_procedures::pattern::Pattern;
+
+const MIB: u64 = 1 << 20;
+const MEMORY: f64 = 8e9;
+const DRIVE: f64 = 200e6;
+
+fn options() -> CacheOptions {
+    let tests = vec![Test { pattern: Pattern::Sequential, block: MIB, depth: 1 }];
+    CacheOptions { tests, span: 64 * MIB, ..CacheOptions::default() }
+}
+
+/// A folder of own files on a wall clock.
+fn folder(writable: bool) -> Evidence {
+    let mut evidence = evidence(1 << 30, writable);
+    evidence.identity.kind = if writable { Kind::Folder } else { Kind::File };
+    evidence.geometry.clock = Clock::Wall;
+    evidence
+}
+
+/// Plays a target of which a workload gets this share from memory, and nobody knows where there is none.
+fn play(
+    options: CacheOptions,
+    mut evidence: Evidence,
+    ram: impl Fn(usize, &Workload) -> Option<f64>,
+) -> (Evidence, Findings) {
+    let cache = Cache::new(options).unwrap();
+    let mut now = Nanos::ZERO;
+    while let Step::Run(workload) = cache.next(&evidence).unwrap() {
+        assert_eq!(workload.check(&evidence.geometry), Ok(()));
+        let ram = ram(evidence.segments.len(), &workload);
+        let speed = 1.0 / (ram.unwrap_or(0.0) / MEMORY + (1.0 - ram.unwrap_or(0.0)) / DRIVE);
+        let mut segment = segment(&workload, now, &steady(speed));
+        segment.counted = ram.map(|ram| {
+            let reached = |op| (segment.bytes(op) as f64 * (1.0 - ram)) as u64;
+            let (bytes_read, bytes_written) = (reached(Op::Read), reached(Op::Write));
+            Counters { bytes_read, bytes_written, devices: 1, ..Counters::default() }
+        });
+        now = segment.ended;
+        evidence.segments.push(segment);
+    }
+    let findings = all::judge(&cache, &evidence);
+    (evidence, findings)
+}
+
+/// A usual folder: what is warm or ends in memory is RAM.
+fn usual(_: usize, workload: &Workload) -> Option<f64> {
+    let second = workload.name.contains("second");
+    let ends = workload.access == Access::Buffered && workload.writes() && !workload.flush;
+    Some(if second || ends || workload.access == Access::Null { 1.0 } else { 0.0 })
+}
+
+fn says<'a>(findings: &'a Findings, words: &str) -> &'a Verdict {
+    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).unwrap()
+}
+
+const SECOND: &str = "A second buffered read comes from RAM (sequential)";
+const WRITE: &str = "A buffered write ends in RAM (sequential)";
+const DIRECT: &str = "Direct I/O reaches the drive";
+
+#[test]
+fn a_usual_folder_has_ram_where_everybody_expects_it() {
+    let (evidence, findings) = play(options(), folder(true), usual);
+    assert_eq!(evidence.segments.len(), 1 + 3 * 8);
+    for claim in [SECOND, WRITE, DIRECT] {
+        assert_eq!(standing(&findings, claim), Some(Standing::Holds), "{claim}");
+    }
+    assert!(!findings.found_problem() && findings.verdicts.len() == 3, "{:?}", findings.verdicts);
+    let estimate = says(&findings, SECOND).estimate.as_ref().unwrap();
+    assert_eq!((estimate.value, estimate.low, &*estimate.unit), (100.0, 100.0, "%"));
+    assert!(
+        says(&findings, SECOND).because[1].contains("40.0 times"),
+        "{:?}",
+        says(&findings, SECOND).because
+    );
+    let rows = &findings.tables["levels"];
+    let levels: Vec<&str> = rows.iter().map(|row| row["level"].as_str().unwrap()).collect();
+    let expected = [
+        "null",
+        "null",
+        "buffered",
+        "buffered, flushed",
+        "first buffered",
+        "second buffered",
+        "direct",
+        "direct",
+    ];
+    assert_eq!(levels, expected);
+    assert!(rows[0]["ram_percent"].is_null(), "what went nowhere was no RAM either");
+    assert_eq!((&rows[5]["moved_bytes"], &rows[5]["counted_bytes"]), (&(192 * MIB).into(), &0.into()));
+    assert_eq!(rows[6]["ram_percent"], 0.0);
+    assert_eq!(findings.tables["passes"].len(), 24);
+    let picture = &findings.series["levels"];
+    assert!(serde_json::to_value(&picture.y).unwrap()["scale"] == "log");
+    assert_eq!((picture.categories.len(), picture.lines.len()), (6, 2));
+}
+
+#[test]
+fn a_span_that_memory_can_not_hold_has_no_ram_and_a_part_of_it_is_told() {
+    let none = |_: usize, _: &Workload| Some(0.0);
+    let (_, findings) = play(options(), folder(true), none);
+    assert_eq!(standing(&findings, SECOND), Some(Standing::Fails));
+    assert_eq!(standing(&findings, WRITE), Some(Standing::Fails));
+    assert_eq!(standing(&findings, DIRECT), Some(Standing::Holds));
+    // Half of it, and now more, now less of it around the limit.
+    let half = |index: usize, workload: &Workload| {
+        Some(match workload.name.contains("second") {
+            true => 0.5 + 0.01 * (index / 8 % 2) as f64,
+            false if workload.writes() && workload.access == Access::Buffered => 0.1 * (index / 8 % 2) as f64,
+            false => 0.0,
+        })
+    };
+    let (_, findings) = play(options(), folder(true), half);
+    let estimate = says(&findings, SECOND).estimate.clone().unwrap();
+    assert!(estimate.low > 45.0 && estimate.low < estimate.value && estimate.high < 60.0, "{estimate:?}");
+    assert_eq!(standing(&findings, WRITE), Some(Standing::Undecided));
+}
+
+#[test]
+fn direct_io_that_is_ram_is_found_here_and_by_every_command() {
+    let (_, findings) = play(options(), folder(true), |_, _| Some(1.0));
+    assert_eq!(standing(&findings, DIRECT), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "less reached the device than was moved"), Some(Standing::Holds));
+    assert!(!says(&findings, DIRECT).caveats.is_empty());
+}
+
+#[test]
+fn what_nobody_counts_and_what_was_measured_once_is_undecided() {
+    let (_, findings) = play(options(), folder(true), |_, _| None);
+    for claim in [SECOND, WRITE, DIRECT] {
+        assert_eq!(standing(&findings, claim), Some(Standing::Undecided));
+        assert!(says(&findings, claim).because[0].contains("nobody knows"));
+    }
+    assert!(findings.tables["levels"].iter().all(|row| row["ram_percent"].is_null()));
+    let (_, findings) = play(CacheOptions { passes: 1, ..options() }, folder(true), usual);
+    for claim in [SECOND, WRITE, DIRECT] {
+        assert_eq!(standing(&findings, claim), Some(Standing::Undecided));
+        assert!(says(&findings, claim).caveats[0].contains("measured once"));
+    }
+}
+
+#[test]
+fn what_may_only_be_read_is_only_read_and_its_pages_are_nobodys_to_drop() {
+    let (evidence, findings) = play(options(), folder(false), |index, workload| {
+        // Somebody else had a third of it in memory before.
+        Some(if index == 1 { 1.0 / 3.0 } else { usual(index, workload)? })
+    });
+    assert_eq!(evidence.segments.len(), 3 * 4);
+    assert!(evidence.segments.iter().all(|of| !of.workload.writes() && !of.workload.cold));
+    assert_eq!(standing(&findings, SECOND), Some(Standing::Holds));
+    assert!(says(&findings, SECOND).caveats[0].contains("11.1 % of the first read"));
+    assert_eq!(standing(&findings, WRITE), None);
+    let picture = &findings.series["levels"];
+    assert_eq!(picture.categories, ["null", "first buffered", "second buffered", "direct"]);
+}
+
+#[test]
+fn the_second_read_is_the_first_one_again() {
+    let cache = Cache::new(CacheOptions { span: 8 * MIB, ..CacheOptions::default() }).unwrap();
+    let (evidence, _) = play(CacheOptions { span: 8 * MIB, ..CacheOptions::default() }, folder(true), usual);
+    let named = |words: &str| {
+        let mut found = evidence.segments.iter().filter(|of| of.workload.name.contains(words));
+        found.next().map(|segment| segment.workload.clone()).unwrap()
+    };
+    let (first, second) = (named("random first"), named("random second"));
+    assert!(first.cold && !second.cold && first.access == Access::Buffered && second.access == first.access);
+    assert_eq!((first.seed, &first.streams), (second.seed, &second.streams));
+    assert_eq!(named("random direct read").seed, first.seed);
+    assert_ne!(named("random direct write").seed, named("random buffered write").seed);
+    assert!(named("buffered, flushed").flush && named("sequential null").access == Access::Null);
+    // A first read that its time has ended early.
+    let at = evidence.segments.iter().position(|of| of.workload.name.contains("random second")).unwrap();
+    let mut part = Evidence { segments: evidence.segments[..at].to_vec(), ..evidence.clone() };
+    part.segments[at - 1].tallies[0].bytes = 3 * 4096;
+    let Ok(Step::Run(again)) = cache.next(&part) else { panic!("there is more") };
+    assert_eq!(again.until.bytes, Some(3 * 4096));
+}
+
+#[test]
+fn a_second_read_after_a_break_is_none_and_an_early_end_is_said() {
+    let (mut evidence, _) = play(options(), folder(true), usual);
+    let cache = Cache::new(options()).unwrap();
+    let second = evidence.segments.iter().position(|of| of.workload.name.contains("second")).unwrap();
+    evidence.segments[second].after_break = true;
+    let findings = cache.judge(&evidence);
+    assert_eq!(findings.tables["passes"].len(), 23);
+    assert_eq!(standing(&findings, "Everything was measured"), None);
+    for count in 0..evidence.segments.len() {
+        let part = Evidence { segments: evidence.segments[..count].to_vec(), ..evidence.clone() };
+        assert_eq!(
+            standing(&cache.judge(&part), "Everything was measured"),
+            Some(Standing::Fails),
+            "{count}"
+        );
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    let bad = |change: &dyn Fn(&mut CacheOptions), word: &str| {
+        let mut options = options();
+        change(&mut options);
+        let error = Cache::new(options).err().unwrap();
+        assert!(error.contains(word), "{error}");
+    };
+    bad(&|o| o.tests.clear(), "pattern");
+    bad(&|o| o.tests.push(o.tests[0]), "once each");
+    bad(&|o| o.tests[0].block = 3 << 10, "power of two");
+    bad(&|o| o.tests[0].block = 128 * MIB, "power of two");
+    bad(&|o| o.tests[0].depth = 0, "depth");
+    bad(&|o| o.span = 0, "span");
+    bad(&|o| o.span = MIB / 2, "span");
+    bad(&|o| o.passes = 0, "passes");
+    bad(&|o| o.time = Nanos(1), "time");
+    let table: toml::Table = toml::from_str("sapn = '1GiB'").unwrap();
+    assert!(Cache::from_options(&table).err().unwrap().contains("sapn"));
+    let cache = Cache::new(options()).unwrap();
+    assert!(cache.next(&evidence(MIB, true)).unwrap_err().contains("--span"));
+    let mut holding = evidence(1 << 30, true);
+    holding.geometry.carries_data = true;
+    assert!(cache.next(&holding).unwrap_err().contains("data=on"));
+    let mut nop = folder(true);
+    nop.identity.kind = Kind::Nop;
+    assert!(cache.next(&nop).unwrap_err().contains("no page cache"));
+}

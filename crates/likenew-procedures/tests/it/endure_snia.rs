@@ -1,0 +1,185 @@
+//! What the tests of SNIA's specification run and say, on drives whose course is known.
+
+use crate::support::{evidence, play, standing, steady};
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::procedure::{Evidence, Procedure as _, Step};
+use likenew_core::rehearsal::Rehearsal;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing};
+use likenew_core::workload::Workload;
+use likenew_procedures::endure::snia_plan::SniaOptions;
+use likenew_procedures::endure::{Endure, EndureOptions};
+
+const AREA: u64 = 64 << 20;
+
+fn options() -> SniaOptions {
+    SniaOptions { round: Nanos::from_millis(20), ..SniaOptions::default() }
+}
+
+/// The number of the round, from 1; 0 of a preparation.
+fn round(workload: &Workload) -> u64 {
+    workload.name.strip_prefix("round ").map_or(0, |rest| rest.split(' ').next().unwrap().parse().unwrap())
+}
+
+/// What there is to judge in the end, and what comes of it.
+fn run(endure: &Endure, speed: impl Fn(&Workload) -> f64) -> (Evidence, Findings) {
+    let evidence =
+        crate::support::conduct(endure, evidence(AREA, true), |_, workload| steady(speed(workload)));
+    let findings = endure.judge(&evidence);
+    (evidence, findings)
+}
+
+fn names(evidence: &Evidence) -> Vec<&str> {
+    evidence.segments.iter().map(|segment| segment.workload.name.as_str()).collect()
+}
+
+#[test]
+fn the_iops_test_prepares_and_ends_with_the_first_steady_window() {
+    let endure = Endure::new(EndureOptions::SniaIops(options())).unwrap();
+    // The first three rounds fall, so that the window of rounds 4 to 8 is the first one that does not reach back to them.
+    let speed = |workload: &Workload| if (1..4).contains(&round(workload)) { 160e6 } else { 100e6 };
+    let (evidence, findings) = run(&endure, speed);
+    let names = names(&evidence);
+    assert_eq!(names[..3], ["prepare 1/2", "prepare 2/2", "round 1 RND1M Q32T4 read"]);
+    assert_eq!(names[names.len() - 1], "round 8 RND512 Q32T4 write");
+    assert_eq!(names.len(), 2 + 8 * 56);
+    let prepared: u64 = evidence.segments[..2].iter().map(|segment| segment.bytes(Op::Write)).sum();
+    assert_eq!(prepared, 2 * AREA);
+    assert!(evidence.segments[..2].iter().all(|s| s.workload.streams[0].size.max() == 128 << 10));
+    assert_eq!(standing(&findings, "reached a steady state after 8 rounds"), Some(Standing::Holds));
+    let windows = &findings.tables["windows"];
+    assert_eq!(windows.len(), 3);
+    assert!(windows.iter().all(|window| window["is_steady"] == true && window["rounds"] == 8));
+    let results = &findings.tables["results"];
+    let of = |reads: u64, block: u64| {
+        results.iter().find(|row| row["read_percent"] == reads && row["block_bytes"] == block).unwrap()
+    };
+    assert_eq!(results.len(), 56);
+    assert!((of(0, 4096)["iops"].as_f64().unwrap() / (100e6 / 4096.0) - 1.0).abs() < 0.01);
+    assert_eq!(of(65, 65_536)["is_steady"], true);
+    assert_eq!(findings.series["iops"].lines.len(), 7);
+    assert_eq!(findings.tables["rounds"].len(), 8 * 56);
+}
+
+#[test]
+fn a_variable_that_does_not_settle_ends_after_25_rounds_and_is_flagged() {
+    let endure = Endure::new(EndureOptions::SniaIops(options())).unwrap();
+    // Of the three variables only the mixed one goes up and down.
+    let speed = |workload: &Workload| {
+        if workload.name.contains("RND64K Q32T4 mix:65") && round(workload).is_multiple_of(2) {
+            130e6
+        } else {
+            100e6
+        }
+    };
+    let (evidence, findings) = run(&endure, speed);
+    assert_eq!(evidence.segments.len(), 2 + 25 * 56);
+    assert_eq!(standing(&findings, "reached a steady state"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "At the end, not in a steady state"), Some(Standing::Holds));
+    let windows = &findings.tables["windows"];
+    let steady: Vec<bool> = windows.iter().map(|window| window["is_steady"].as_bool().unwrap()).collect();
+    assert_eq!(steady, [true, false, true]);
+    assert!(findings.tables["results"].iter().all(|row| row["is_steady"] == false));
+}
+
+#[test]
+fn throughput_prepares_before_each_block() {
+    let endure = Endure::new(EndureOptions::SniaThroughput(options())).unwrap();
+    let (evidence, findings) = run(&endure, |_| 200e6);
+    let names = names(&evidence);
+    assert_eq!(names.len(), 2 * (2 + 5 * 2));
+    assert_eq!(names[2..4], ["round 1 SEQ128K Q32T4 read", "round 1 SEQ128K Q32T4 write"]);
+    assert_eq!(names[12..15], ["prepare 1/2", "prepare 2/2", "round 1 SEQ1M Q32T4 read"]);
+    assert_eq!(evidence.segments[12].workload.streams[0].size.max(), 1 << 20);
+    assert_eq!(standing(&findings, "steady state in blocks of 1 MiB after 5 rounds"), Some(Standing::Holds));
+    assert_eq!(findings.tables["results"].len(), 4);
+}
+
+#[test]
+fn latency_is_measured_one_at_a_time() {
+    let endure = Endure::new(EndureOptions::SniaLatency(options())).unwrap();
+    // 4 KiB in 100 µs.
+    let (evidence, findings) = run(&endure, |_| 40.96e6);
+    assert_eq!(evidence.segments.len(), 2 + 5 * 9);
+    assert_eq!(evidence.segments[2].workload.name, "round 1 RND8K Q1T1 read");
+    let results = &findings.tables["results"];
+    let write = results.iter().find(|row| row["read_percent"] == 0 && row["block_bytes"] == 4096).unwrap();
+    assert!((write["latency_ns_mean"].as_f64().unwrap() - 1e5).abs() < 1e3);
+    assert!(write["latency_ns_p99999"].is_null(), "a thousand I/Os do not show one in a hundred thousand");
+    assert_eq!(findings.tables["windows"][0]["figure"], "latency_ns_mean");
+}
+
+#[test]
+fn write_saturation_ends_when_the_area_was_written_four_times() {
+    let endure = Endure::new(EndureOptions::SniaWsat(options())).unwrap();
+    // 4 × 64 MiB at 400 and then 200 MB/s, 20 ms a round: about 50 rounds.
+    let speed = |workload: &Workload| if round(workload) < 20 { 400e6 } else { 200e6 };
+    let (evidence, findings) = run(&endure, speed);
+    assert!(evidence.segments.iter().all(|s| s.workload.streams[0].op == Mix::Only(Op::Write)));
+    let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+    assert!((4 * AREA..4 * AREA + (8 << 20)).contains(&written), "{written}");
+    assert_eq!(findings.tables["knees"].len(), 1);
+    let level = &findings.tables["levels"][0];
+    assert!((level["steady_bytes_per_s"].as_f64().unwrap() / 200e6 - 1.0).abs() < 0.01, "{level:?}");
+    assert_eq!(standing(&findings, "Writes keep 50 % of their best speed"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "Random writes have reached a steady state"), Some(Standing::Holds));
+}
+
+#[test]
+fn a_level_that_is_held_from_the_first_minute_ends_the_saturation_after_five_samples() {
+    let short = SniaOptions { round: Nanos::from_millis(1), ..options() };
+    let endure = Endure::new(EndureOptions::SniaWsat(short)).unwrap();
+    let (evidence, findings) = run(&endure, |_| 20.48e6);
+    assert_eq!(evidence.segments.len(), 5 * 31);
+    assert_eq!(standing(&findings, "Random writes have reached a steady state"), Some(Standing::Holds));
+}
+
+#[test]
+fn deviations_from_the_specification_are_said() {
+    let endure = Endure::new(EndureOptions::SniaLatency(options())).unwrap();
+    let findings = play(&endure, evidence(AREA, true), |_, _| steady(1e8));
+    let caveats = &findings.verdicts[0].caveats;
+    assert!(caveats.iter().any(|caveat| caveat.contains("20ms") && caveat.contains("60s")), "{caveats:?}");
+    let half = SniaOptions { area: Some(AREA / 2), round: Nanos::from_secs(60), ..options() };
+    let endure = Endure::new(EndureOptions::SniaLatency(half)).unwrap();
+    let mut evidence = evidence(AREA, true);
+    for _ in 0..2 {
+        let Step::Run(workload) = endure.next(&evidence).unwrap() else { panic!() };
+        evidence.segments.push(crate::support::segment(&workload, Nanos::ZERO, &steady(1e8)));
+    }
+    let findings = endure.judge(&evidence);
+    assert!(
+        findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("50 % of the drive")),
+        "{findings:?}"
+    );
+    assert_eq!(standing(&findings, "reached a steady state"), Some(Standing::Undecided));
+}
+
+#[test]
+fn what_is_said_beforehand_is_the_most_it_can_come_to() {
+    let rehearsed = |options| {
+        let endure = Endure::new(options).unwrap();
+        Rehearsal::of(&endure, &evidence(AREA, true)).unwrap()
+    };
+    let iops = rehearsed(EndureOptions::SniaIops(options()));
+    assert_eq!((iops.workloads.len(), iops.ends), (2 + 25 * 56, true));
+    let saturation = rehearsed(EndureOptions::SniaWsat(options()));
+    assert!(saturation.ends && saturation.bytes_written >= 4 * AREA, "{}", saturation.bytes_written);
+}
+
+#[test]
+fn nonsense_settings_are_refused_by_name() {
+    for (options, word) in [
+        (SniaOptions { round: Nanos::ZERO, ..options() }, "round"),
+        (SniaOptions { rounds: Some(0), ..options() }, "rounds"),
+        (SniaOptions { depth: 0, ..options() }, "depth"),
+        (SniaOptions { threads: 10_000, ..options() }, "threads"),
+        (SniaOptions { area: Some(4096), ..options() }, "area"),
+    ] {
+        assert!(Endure::new(EndureOptions::SniaIops(options)).err().unwrap().contains(word), "{word}");
+    }
+    let large = SniaOptions { area: Some(2 * AREA), ..options() };
+    let endure = Endure::new(EndureOptions::SniaWsat(large)).unwrap();
+    assert!(endure.next(&evidence(AREA, true)).unwrap_err().contains("--area"));
+}

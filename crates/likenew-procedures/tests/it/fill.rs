@@ -1,0 +1,221 @@
+//! What fill says of lists of speeds whose shape is known.
+
+use crate::support::{Course, evidence, play, segment, standing, steady};
+use likenew_core::io::Outcome;
+use likenew_core::procedure::{Procedure as _, Step};
+use likenew_core::sample::Sample;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing};
+use likenew_procedures::fill::{Fill, FillOptions, Repeat};
+
+const MIB: u64 = 1 << 20;
+
+fn fill(files: u32) -> Fill {
+    Fill::new(FillOptions { files, file_size: 64 * MIB, ..FillOptions::default() }).unwrap()
+}
+
+/// A few percent of scatter, the same on every run.
+fn scatter(file: usize) -> f64 {
+    1.0 + 0.03 * ((file * 7919 % 101) as f64 / 101.0 - 0.5)
+}
+
+fn findings(files: u32, course: impl Fn(usize) -> Course) -> Findings {
+    play(&fill(files), evidence(u64::from(files) * 64 * MIB, true), |file, _| course(file))
+}
+
+#[test]
+fn a_drive_as_new_is_flat() {
+    let findings = findings(100, |file| steady(76e6 * scatter(file)));
+    assert_eq!(standing(&findings, "Every file was written at about 76"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "No write stalled"), Some(Standing::Holds));
+    assert!(!findings.found_problem());
+    assert_eq!(findings.tables["files"].len(), 100);
+    assert_eq!(findings.tables["files"][0]["stalls"], 0);
+}
+
+#[test]
+fn two_levels_in_runs_are_a_problem() {
+    let slow = |file: usize| file % 40 >= 25;
+    let findings = findings(200, |file| steady(scatter(file) * if slow(file) { 6e6 } else { 75e6 }));
+    assert_eq!(standing(&findings, "two groups"), Some(Standing::Holds));
+    assert!(findings.found_problem());
+    let evidence = findings.verdicts[0].because.join(" ");
+    assert!(evidence.contains("in runs"), "{evidence}");
+    assert!(findings.verdicts[0].claim.contains("38 %"), "{}", findings.verdicts[0].claim);
+}
+
+#[test]
+fn a_disks_zones_are_no_problem() {
+    let findings = findings(100, |file| steady(scatter(file) * (110e6 - 0.55e6 * file as f64)));
+    assert_eq!(standing(&findings, "falls steadily"), Some(Standing::Holds));
+    assert!(!findings.found_problem());
+}
+
+#[test]
+fn a_drive_that_recovers_while_it_is_filled_had_fallen() {
+    let findings = findings(100, |file| steady(scatter(file) * (20e6 + 0.5e6 * file as f64)));
+    assert_eq!(standing(&findings, "rises steadily"), Some(Standing::Holds));
+    assert!(findings.found_problem());
+}
+
+#[test]
+fn few_files_decide_nothing() {
+    let findings = findings(5, |file| steady(if file < 2 { 6e6 } else { 75e6 }));
+    assert_eq!(standing(&findings, "one speed"), Some(Standing::Undecided));
+}
+
+#[test]
+fn a_pause_is_found_with_its_file_and_place() {
+    let pause = Nanos::from_millis(700);
+    let findings =
+        findings(20, |file| Course { bytes_per_s: 75e6, pause: if file == 7 { pause } else { Nanos::ZERO } });
+    assert_eq!(standing(&findings, "Writing stalled 1 times"), Some(Standing::Holds));
+    let stall = &findings.tables["stalls"][0];
+    assert_eq!(stall["file"], 8);
+    // The four writes that were in flight when the pause began have all waited; the first of them names the place.
+    assert_eq!(stall["ios"], 4);
+    assert_eq!(stall["offset_bytes"], 32 * MIB);
+    let duration = stall["duration_ns"].as_u64().unwrap();
+    assert!((700_000_000..900_000_000).contains(&duration), "{duration}");
+    assert_eq!(findings.tables["files"][7]["stalls"], 1);
+    assert_eq!(findings.series["files"].marks.len(), 1);
+}
+
+fn passes(files: u32, passes: Repeat, read_back: bool) -> Fill {
+    Fill::new(FillOptions { files, file_size: 64 * MIB, passes, read_back, ..FillOptions::default() })
+        .unwrap()
+}
+
+#[test]
+fn passes_are_made_until_another_one_changes_little() {
+    let speed_of_pass = |pass| [20e6, 60e6, 75e6, 75.5e6][pass];
+    let fill = passes(20, Repeat::UntilSteady, true);
+    let findings = play(&fill, evidence(20 * 64 * MIB, true), |index, _| {
+        steady(if index < 80 { scatter(index) * speed_of_pass(index / 20) } else { 250e6 * scatter(index) })
+    });
+    assert_eq!(standing(&findings, "The speed has settled at 75."), Some(Standing::Holds));
+    assert_eq!(
+        standing(&findings, "In the first pass: Every file was written at about 20"),
+        Some(Standing::Holds)
+    );
+    assert_eq!(standing(&findings, "Every file was read at about 250"), Some(Standing::Holds));
+    assert!(!findings.found_problem(), "it has come back");
+    let of = |table: &str| findings.tables[table].len();
+    assert_eq!((of("passes"), of("files"), of("read_back")), (4, 80, 20));
+    assert_eq!(findings.tables["files"][20]["pass"], 2);
+    assert_eq!(findings.tables["files"][20]["file"], 1);
+    let low = findings.tables["passes"][3]["bytes_per_s_low"].as_f64().unwrap();
+    let high = findings.tables["passes"][3]["bytes_per_s_high"].as_f64().unwrap();
+    assert!(low < 75.5e6 && 75.5e6 < high && high - low < 3e6, "{low} … {high}");
+}
+
+#[test]
+fn what_does_not_settle_ends_after_ten_passes() {
+    let fill = passes(10, Repeat::UntilSteady, false);
+    let findings = play(&fill, evidence(10 * 64 * MIB, true), |index, _| {
+        steady(scatter(index) * [40e6, 70e6][index / 10 % 2])
+    });
+    assert_eq!(standing(&findings, "had settled after 10 passes"), Some(Standing::Fails));
+    let one = play(&passes(10, Repeat::Times(1), false), evidence(10 * 64 * MIB, true), |_, _| steady(40e6));
+    assert_eq!(standing(&one, "settled"), None, "one pass says nothing of another");
+}
+
+#[test]
+fn a_drive_that_reads_its_old_data_slowly_is_a_problem() {
+    let fill = passes(40, Repeat::Times(1), true);
+    let findings = play(&fill, evidence(40 * 64 * MIB, true), |index, _| {
+        let slow = (40..55).contains(&index);
+        steady(scatter(index) * if slow { 30e6 } else { 250e6 })
+    });
+    assert!(findings.found_problem());
+    assert_eq!(
+        standing(&findings, "The files fall into two groups: 38 % at about 30"),
+        Some(Standing::Holds)
+    );
+}
+
+#[test]
+fn one_file_is_judged_by_its_parts() {
+    let options = FillOptions { files: 1, file_size: 64 * 64 * MIB, parts: 64, ..FillOptions::default() };
+    let fill = Fill::new(options).unwrap();
+    assert_eq!(fill.layout().files, 1);
+    let findings = play(&fill, evidence(64 * 64 * MIB, true), |index, _| steady(75e6 * scatter(index)));
+    assert_eq!(standing(&findings, "Every part was written at about 75"), Some(Standing::Holds));
+    assert_eq!(
+        (findings.tables["parts"].len(), findings.tables["parts"][9]["part"].as_u64()),
+        (64, Some(10))
+    );
+    assert!(!findings.tables.contains_key("files"));
+}
+
+#[test]
+fn a_run_stopped_in_a_later_pass_says_so_and_goes_on_there() {
+    let (fill, mut evidence) = (passes(10, Repeat::Times(2), true), evidence(10 * 64 * MIB, true));
+    for _ in 0..14 {
+        let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("14 of 30 are not enough") };
+        let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
+        evidence.segments.push(segment(&workload, began, &steady(75e6)));
+    }
+    let findings = fill.judge(&evidence);
+    assert_eq!(standing(&findings, "All 10 files were written"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "changes its speed"), Some(Standing::Undecided));
+    let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("6 files are left") };
+    assert_eq!(workload.name, "pass 2, file 5");
+}
+
+#[test]
+fn an_interrupted_run_says_how_far_it_came() {
+    let (fill, mut evidence) = (fill(50), evidence(50 * 64 * MIB, true));
+    for _ in 0..12 {
+        let Step::Run(workload) = fill.next(&evidence).unwrap() else {
+            panic!("12 of 50 files are not enough")
+        };
+        let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
+        evidence.segments.push(segment(&workload, began, &steady(75e6)));
+    }
+    let findings = fill.judge(&evidence);
+    assert_eq!(standing(&findings, "All 50 files"), Some(Standing::Fails));
+    assert_eq!(findings.tables["files"].len(), 12);
+}
+
+#[test]
+fn a_bad_medium_is_a_problem_and_a_full_file_system_is_none() {
+    for (errno, problem, words) in [(5, true, "The drive failed"), (28, false, "The system refused")] {
+        let (fill, mut evidence) = (fill(50), evidence(50 * 64 * MIB, true));
+        let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("nothing was written yet") };
+        let mut segment = segment(&workload, Nanos::ZERO, &steady(75e6));
+        let mut refused = Sample { outcome: Outcome::Error(errno), ..segment.slowest[0] };
+        refused.offset = 4096;
+        segment.tallies[0].add(&refused);
+        segment.refused.push(refused);
+        evidence.segments.push(segment);
+        let findings = fill.judge(&evidence);
+        assert_eq!(standing(&findings, words), Some(Standing::Holds));
+        assert_eq!(findings.found_problem(), problem);
+    }
+}
+
+#[test]
+fn nothing_measured_judges_to_nothing_wrong() {
+    let findings = fill(50).judge(&evidence(50 * 64 * MIB, true));
+    assert!(!findings.found_problem());
+    assert!(findings.tables["files"].is_empty() && findings.series.is_empty());
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    assert!(fill(10).next(&evidence(MIB, true)).unwrap_err().contains("more than"));
+    assert!(fill(1).next(&evidence(64 * MIB, false)).unwrap_err().contains("only be read"));
+    for (options, word) in [
+        (FillOptions { files: 0, ..FillOptions::default() }, "files"),
+        (FillOptions { block: 1000, ..FillOptions::default() }, "block"),
+        (FillOptions { file_size: MIB + 512, ..FillOptions::default() }, "file_size"),
+        (FillOptions { depth: 0, ..FillOptions::default() }, "depth"),
+        (FillOptions { from: 512, ..FillOptions::default() }, "from"),
+        (FillOptions { parts: 2, ..FillOptions::default() }, "parts"),
+        (FillOptions { parts: 3, files: 1, ..FillOptions::default() }, "parts"),
+        (FillOptions { parts: 0, ..FillOptions::default() }, "parts"),
+    ] {
+        assert!(Fill::new(options).err().unwrap().contains(word));
+    }
+}

@@ -1,0 +1,148 @@
+//! A step is credited only with what it has done: on drives on which it does nothing, nothing is said to have helped.
+
+use std::io;
+use std::path::Path;
+
+use likenew_core::drive::Drive as _;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::Recorder;
+use likenew_core::segment::Segment;
+use likenew_core::verdict::{Findings, Verdict};
+use likenew_procedures::all;
+use likenew_procedures::recondition::RungName;
+use likenew_run::conduct::{Observer, conduct};
+use likenew_sim::Spec;
+
+struct Bystander;
+
+impl Observer for Bystander {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// What the model's maker would promise of it, so that something is called slow.
+const PROMISED: &str = "
+[check]
+bytes = '128MiB'
+[[check.reference]]
+figure = 'write_on'
+origin = 'twin'
+per_s = 67760464.0
+[[check.reference]]
+figure = 'write'
+origin = 'twin'
+per_s = 68838726.0
+[[check.reference]]
+figure = 'read'
+origin = 'twin'
+per_s = 278838431.0
+";
+
+/// A drive of the catalogue, with a table more in its file.
+fn file(but: &str) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
+    let like = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml");
+    let text = format!("{}\n{but}", std::fs::read_to_string(like).unwrap());
+    move |_: &Path| Ok(text.clone().into_bytes())
+}
+
+fn reconditioned(target: &str, but: &str, rung: RungName) -> (Evidence, Findings) {
+    let spec = Spec::parse(target).unwrap();
+    let mut drive = spec.open(file(but)).unwrap();
+    let free = spec.free(drive.geometry().capacity);
+    let free =
+        if free.is_empty() { String::new() } else { format!("free = '{}..{}'\n", free.start, free.end) };
+    let options = format!("rung = '{}'\nrest = '1s'\npasses = 2\n{free}{PROMISED}", rung.text());
+    let plan = Plan {
+        schema: 1,
+        procedure: "recondition".into(),
+        target: Some(target.into()),
+        seed: 0,
+        options: toml::from_str(&options).unwrap(),
+    };
+    let procedure = all::from_plan(&plan).unwrap();
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    conduct(&mut drive, &*procedure, &mut evidence, &mut Bystander).unwrap();
+    let findings = all::judge(&*procedure, &evidence);
+    (evidence, findings)
+}
+
+/// Whether a verdict says that a step did any good.
+fn credits(verdict: &Verdict) -> bool {
+    let claim = &verdict.claim;
+    [" helped:", " helped, and", " helped.", "brought it back", "It is back after", "back after"]
+        .iter()
+        .any(|words| claim.contains(words))
+}
+
+/// Everything that a report says.
+fn sentences(findings: &Findings) -> impl Iterator<Item = &String> {
+    findings.verdicts.iter().flat_map(|Verdict { claim, because, caveats, .. }| {
+        because.iter().chain(caveats).chain(std::iter::once(claim))
+    })
+}
+
+const NEVER_OLD: &str = "sim:d.toml?state=used&fill=0.95&deleted=0.4";
+const NO_TRIM: &str = "sim:d.toml?state=used&fill=0.95&deleted=0.4&trim=off";
+const FULL: &str = "sim:d.toml?state=used";
+const AS_NEW: &str = "sim:d.toml?fill=0.5";
+const DROPPED: &str = "[faults]\ntrim = { value = \"dropped\", source = \"this test\" }";
+const HIDDEN: &str = "[faults]\ntrim = { value = \"hidden\", source = \"this test\" }";
+
+#[test]
+fn a_step_that_does_nothing_is_credited_with_nothing() {
+    let idle = [
+        (RungName::Refresh, FULL, ""),
+        (RungName::Refresh, NEVER_OLD, ""),
+        (RungName::Refresh, NO_TRIM, ""),
+        (RungName::Trim, NO_TRIM, ""),
+        (RungName::Trim, FULL, ""),
+        (RungName::Trim, NEVER_OLD, HIDDEN),
+        (RungName::DiscardUnused, NEVER_OLD, ""),
+        (RungName::Overwrite, FULL, ""),
+        (RungName::Discard, NO_TRIM, ""),
+        (RungName::Format, FULL, ""),
+    ];
+    for (rung, target, but) in idle {
+        let (_, findings) = reconditioned(target, but, rung);
+        let of = format!("{} on {target} {but}", rung.text());
+        assert!(!findings.verdicts.iter().any(credits), "{of}: {:#?}", findings.verdicts);
+        assert!(!findings.tables.contains_key("steps"), "{of}: {:#?}", findings.tables["steps"]);
+        let told = sentences(&findings).find(|sentence| sentence.contains("once it was told what is free"));
+        assert!(told.is_none() || (target != NO_TRIM && but != HIDDEN), "{of}: {told:?}");
+        let said = &findings.verdicts[0].claim;
+        assert!(said.contains("nothing to do") || said.contains("Nothing"), "{of}: {said}");
+    }
+}
+
+#[test]
+fn a_step_without_effect_is_credited_with_nothing() {
+    for (rung, target, but) in [
+        (RungName::Trim, NEVER_OLD, DROPPED),
+        (RungName::Trim, AS_NEW, ""),
+        (RungName::Overwrite, AS_NEW, ""),
+        (RungName::OverwriteAll, AS_NEW, ""),
+        (RungName::Discard, AS_NEW, ""),
+    ] {
+        let (_, findings) = reconditioned(target, but, rung);
+        let of = format!("{} on {target} {but}", rung.text());
+        for verdict in findings.verdicts.iter().filter(|verdict| credits(verdict)) {
+            let low = verdict.estimate.as_ref().map(|estimate| estimate.low);
+            assert!(low.is_some_and(|low| low > 1.0), "{of}: {verdict:#?}");
+        }
+        assert!(findings.tables.contains_key("steps"), "{of}: it was taken");
+    }
+}
+
+#[test]
+fn a_step_that_helps_is_credited_with_what_it_did() {
+    let (_, findings) = reconditioned("sim:d.toml?state=used&fill=1&deleted=0.9", "", RungName::Trim);
+    let first = &findings.verdicts[0];
+    assert!(credits(first) && first.estimate.as_ref().unwrap().low > 1.0, "{first:#?}");
+    assert!(findings.tables["steps"][0]["bytes"].as_u64().unwrap() > 0);
+}

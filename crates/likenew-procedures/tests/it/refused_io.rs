@@ -1,0 +1,344 @@
+//! No procedure states a rate of I/Os that failed: what was refused is not measured, and the error says why.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+use likenew_core::drive::{Drive, Identity, Lane, Need};
+use likenew_core::fault::Fault;
+use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::look::{Look, Seen};
+use likenew_core::mix::Mix;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
+use likenew_core::recorded::Recorded;
+use likenew_core::recorder::Recorder;
+use likenew_core::segment::Segment;
+use likenew_core::target::{Geometry, Target};
+use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing};
+use likenew_procedures::all;
+use likenew_run::conduct::{Observer, conduct};
+use likenew_sim::Spec;
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+/// What a drive refuses.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    op: Op,
+    errno: i32,
+}
+
+const REFUSALS: [Refusal; 3] = [
+    Refusal { op: Op::Read, errno: EIO },
+    Refusal { op: Op::Write, errno: EIO },
+    Refusal { op: Op::Write, errno: ENOSPC },
+];
+
+/// A simulated drive that answers every I/O of one kind with an error, after its usual time.
+struct RefusingDrive<D> {
+    drive: D,
+    refusal: Refusal,
+}
+
+impl<D: Drive> Drive for RefusingDrive<D> {
+    fn identity(&self) -> Identity {
+        self.drive.identity()
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.drive.geometry()
+    }
+
+    fn lanes_max(&self) -> u32 {
+        self.drive.lanes_max()
+    }
+
+    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+        let refusal = self.refusal;
+        let lanes = self.drive.lanes(need)?.into_iter();
+        let wrap = |lane| Box::new(RefusingLane { lane, refusal, refused: HashSet::new() }) as Lane<'a>;
+        Ok(lanes.map(wrap).collect())
+    }
+
+    fn reach(&mut self, access: likenew_core::access::Access, cold: bool) -> Result<(), Fault> {
+        self.drive.reach(access, cold)
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
+        self.drive.look(look)
+    }
+}
+
+struct RefusingLane<'a> {
+    lane: Lane<'a>,
+    refusal: Refusal,
+    /// Slots whose I/O in flight is to fail.
+    refused: HashSet<Slot>,
+}
+
+impl Target for RefusingLane<'_> {
+    fn geometry(&self) -> &Geometry {
+        self.lane.geometry()
+    }
+
+    fn now(&self) -> Nanos {
+        self.lane.now()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.lane.buffer(slot)
+    }
+
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+        self.refused.extend(batch.iter().filter(|io| io.op == self.refusal.op).map(|io| io.slot));
+        self.lane.submit(batch)
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+        let before = done.len();
+        self.lane.wait(until, done)?;
+        for completion in &mut done[before..] {
+            if self.refused.remove(&completion.slot) {
+                completion.outcome = Outcome::Error(self.refusal.errno);
+            }
+        }
+        Ok(())
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.lane.next_at()
+    }
+}
+
+/// Takes part in a run without keeping anything, and has a short recording at hand.
+struct Bystander;
+
+impl Observer for Bystander {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn trace(&mut self, _: &Recorded) -> Result<Box<dyn TraceSource>, String> {
+        Ok(Box::new(Recording { next: 0, applications: vec![String::new()] }))
+    }
+}
+
+/// Reads and writes in turn, one a millisecond.
+struct Recording {
+    next: u64,
+    applications: Vec<String>,
+}
+
+impl TraceSource for Recording {
+    fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
+        let index = self.next;
+        self.next += 1;
+        Ok((index < 40).then(|| TraceIo {
+            at: Nanos::from_millis(index),
+            op: if index.is_multiple_of(2) { Op::Read } else { Op::Write },
+            offset: index * 65_536,
+            length: 4096,
+            latency: Some(Nanos::from_micros(200)),
+            application: 0,
+        }))
+    }
+
+    fn applications(&self) -> &[String] {
+        &self.applications
+    }
+}
+
+/// A question with settings that make it short. Some have fewer I/Os than end a run, so that it goes on after them.
+struct Question {
+    procedure: &'static str,
+    options: &'static str,
+}
+
+/// 40 I/Os of [`Recording`], with what its scan says of them.
+const REPLAY: &str = "trace = 'day.csv'
+prepare = false
+[summary]
+digest = 'd'
+reads = 20
+writes = 20
+trims = 0
+flushes = 0
+read_bytes = '80KiB'
+written_bytes = '80KiB'
+longest_bytes = '4KiB'
+extent_bytes = '4MiB'
+ends = 40
+elapsed = '40ms'
+cut = '0s'
+pauses = '0s'
+notes = []
+applications = []";
+
+const QUESTIONS: &[Question] = &[
+    Question { procedure: "check", options: "bytes = '64MiB'" },
+    Question { procedure: "recondition", options: "free = '512MiB..1GiB'\nrest = '1s'\nrung = 'overwrite'" },
+    Question { procedure: "bench", options: "span = '8MiB'\npasses = 2\ntime = '50ms'" },
+    Question { procedure: "bench", options: "span = '16MiB'\npasses = 2\ntime = '50ms'\nops = ['mix:50']" },
+    Question { procedure: "bench", options: "span = '8MiB'\nprecise = '2%'\npasses_max = 6\ntime = '50ms'" },
+    Question {
+        procedure: "sweep",
+        options: "span = '8MiB'\nbytes = '1MiB'\npasses = 2\nblocks = ['64KiB', '1MiB']\ndepths = [1, 4]",
+    },
+    Question {
+        procedure: "sweep",
+        options: "span = '8MiB'\nbytes = '1MiB'\npasses = 2\nops = ['mix:50']\nblocks = ['64KiB']\ndepths = [1]",
+    },
+    Question { procedure: "surface", options: "points = 20\nprobes = 40" },
+    Question { procedure: "fill", options: "files = 4\nfile_size = '8MiB'\npasses = '2'\nread_back = true" },
+    Question { procedure: "endure", options: "test = 'loop'\nprofile = 'real'\nspan = '8MiB'\nfills = 0.1" },
+    Question {
+        procedure: "endure",
+        options: "test = 'snia-throughput'\narea = '64MiB'\nround = '20ms'\nrounds = 5",
+    },
+    Question { procedure: "age", options: "span = '16MiB'\npasses = 1\nbytes = '64MiB'" },
+    Question {
+        procedure: "data",
+        options: "steps = 3\nspan = '48MiB'\npasses = 2\ntests = [{ pattern = 'sequential', block = '1MiB', depth = 8 }]",
+    },
+    Question { procedure: "cache", options: "span = '16MiB'\npasses = 2" },
+    Question { procedure: "trim", options: "size = '4MiB'\nspace = '64MiB'\npasses = 2\ntime = '200ms'" },
+    Question { procedure: "model", options: "bytes = '64MiB'" },
+    Question { procedure: "replay", options: REPLAY },
+    Question {
+        procedure: "apps",
+        options: "applications = ['word']\nspan = '64MiB'\nscale = 0.1\npasses = 1",
+    },
+    Question { procedure: "xray", options: "only = ['noise', 'medium', 'trim']" },
+    Question { procedure: "xray", options: "bytes = '256MiB'" },
+    Question { procedure: "verify", options: "span = '16MiB'" },
+    Question { procedure: "facts", options: "" },
+    Question {
+        procedure: "run",
+        options: "[[workload]]\nname = 'mixed'\nuntil.ops = 60\nstream = [{ op = 'mix:50', size = '64KiB', place.uniform = 'whole', pace.closed.depth = 2 }]\n[[workload]]\nname = 'reads'\nuntil.ops = 60\nstream = [{ op = 'read', size = '64KiB', place.uniform = 'whole', pace.closed.depth = 2 }]\n[[workload]]\nname = 'writes'\nuntil.ops = 60\nstream = [{ op = 'write', size = '64KiB', place.uniform = 'whole', pace.closed.depth = 2 }]",
+    },
+];
+
+/// The question put to a drive that refuses something, as far as that goes.
+fn asked(question: &Question, refusal: Refusal) -> (Evidence, Findings) {
+    let spec = Spec::parse("sim:tiny-flash?fill=0.5").unwrap();
+    let none = |_: &Path| Err(io::ErrorKind::NotFound.into());
+    let mut drive = RefusingDrive { drive: spec.open(none).unwrap(), refusal };
+    let plan = Plan {
+        schema: 1,
+        procedure: question.procedure.into(),
+        target: None,
+        seed: 0,
+        options: toml::from_str(question.options).unwrap(),
+    };
+    let procedure = all::from_plan(&plan).unwrap_or_else(|why| panic!("{}: {why}", question.procedure));
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    let ended = conduct(&mut drive, &*procedure, &mut evidence, &mut Bystander);
+    ended.unwrap_or_else(|why| panic!("{}: {why}", question.procedure));
+    let findings = all::judge(&*procedure, &evidence);
+    (evidence, findings)
+}
+
+/// Whether all I/Os of an operation failed in a segment.
+fn failed(segment: &Segment, op: Op) -> bool {
+    let tally = segment.total_of(op);
+    tally.ios > 0 && tally.errors == tally.ios
+}
+
+fn is_rate(key: &str) -> bool {
+    key.ends_with("per_s") || key.ends_with("iops") || key.contains("_per_s_")
+}
+
+/// Sentences of findings that state a rate of nothing, and cells of tables that do.
+fn false_rates(findings: &Findings, refusal: Refusal) -> Vec<String> {
+    let mut all = Vec::new();
+    for verdict in &findings.verdicts {
+        let sentences = verdict.because.iter().chain(&verdict.caveats).chain([&verdict.claim]);
+        for sentence in sentences {
+            let words: Vec<&str> = sentence.split([' ', '(', ')', ',', ';']).collect();
+            let is_rate = |unit: &str| unit.ends_with("B/s") || unit.starts_with("IOPS");
+            let rates_nothing = |pair: &[&str]| {
+                is_rate(pair[1])
+                    && pair[0].parse::<f64>().is_ok_and(|value| value <= 0.0 || !value.is_finite())
+            };
+            if words.windows(2).any(rates_nothing) || sentence.contains("NaN") {
+                all.push(sentence.clone());
+            }
+        }
+        let rate = verdict.estimate.as_ref().filter(|of| of.unit == "bytes/s");
+        if let Some(estimate) = rate.filter(|of| !(of.value > 0.0 && of.value.is_finite())) {
+            all.push(format!("{}: {estimate:?}", verdict.claim));
+        }
+    }
+    for (name, rows) in &findings.tables {
+        for row in rows {
+            let text = |key: &str| row.get(key).and_then(|cell| cell.as_str());
+            let is_refused = text("op").and_then(|op| op.parse::<Mix>().ok()).is_some_and(|op| match op {
+                Mix::Only(op) => op == refusal.op,
+                Mix::Reads(_) => true,
+            });
+            for (key, cell) in row.iter().filter(|(key, _)| is_rate(key)) {
+                let value = cell.as_f64();
+                // The interval of a few passes may reach down to 0.
+                let is_false = |value| is_refused || (value <= 0.0 && !key.ends_with("_low"));
+                if value.is_some_and(is_false) {
+                    all.push(format!("table {name}: {key} = {cell}"));
+                }
+            }
+        }
+    }
+    for (name, series) in findings.series.iter().filter(|(_, series)| series.y.unit == "bytes/s") {
+        let points = series.lines.iter().flat_map(|line| &line.points);
+        if points.into_iter().any(|[_, speed]| !(*speed > 0.0 && speed.is_finite())) {
+            all.push(format!("picture {name} draws a rate of nothing"));
+        }
+    }
+    all
+}
+
+/// What is wrong with the answer of a procedure on a drive that refuses something.
+fn faults(question: &Question, refusal: Refusal) -> Vec<String> {
+    let (evidence, findings) = asked(question, refusal);
+    let of = format!("{} ({}) on {refusal:?}", question.procedure, question.options.replace('\n', "; "));
+    let mut faults: Vec<String> =
+        false_rates(&findings, refusal).into_iter().map(|what| format!("{of}: {what}")).collect();
+    let Some(segment) = evidence.segments.iter().find(|segment| failed(segment, refusal.op)) else {
+        return faults;
+    };
+    let error = io::Error::from_raw_os_error(refusal.errno).to_string();
+    let names_error = |sentence: &String| {
+        sentence.contains(&error)
+            && sentence.contains(refusal.op.name())
+            && sentence.contains(&format!("offset {}", segment.refused[0].offset))
+    };
+    let is_told = findings.verdicts.iter().any(|verdict| {
+        verdict.claim.contains("not measured")
+            && verdict.standing == Standing::Undecided
+            && verdict.because.iter().any(names_error)
+    });
+    if !is_told {
+        let claims: Vec<&String> = findings.verdicts.iter().map(|verdict| &verdict.claim).collect();
+        faults
+            .push(format!("{of}: \"{}\" failed, and nothing says that: {claims:#?}", segment.workload.name));
+    }
+    faults
+}
+
+#[test]
+fn no_procedure_states_a_rate_of_what_was_refused() {
+    let asked: HashSet<&str> = QUESTIONS.iter().map(|question| question.procedure).collect();
+    let all: HashSet<&str> = all::CARDS.iter().map(|card| card.name).collect();
+    assert_eq!(asked, all, "every procedure is asked");
+    let faults: Vec<String> = QUESTIONS
+        .iter()
+        .flat_map(|question| REFUSALS.iter().flat_map(|refusal| faults(question, *refusal)))
+        .collect();
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}

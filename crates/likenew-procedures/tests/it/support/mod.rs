@@ -1,0 +1,119 @@
+//! Plays a drive whose speed is known beforehand: a procedure's workloads become segments without any I/O.
+
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::io::{Op, Outcome};
+use likenew_core::mix::Mix;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::recorder::{Recorder as _, Stop};
+use likenew_core::sample::Sample;
+use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::target::{Clock, Geometry};
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing};
+use likenew_core::workload::Workload;
+
+pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
+    let geometry = Geometry {
+        capacity,
+        block: 512,
+        boundary: None,
+        writable,
+        trims: true,
+        carries_data: false,
+        clock: Clock::Virtual,
+    };
+    let identity = Identity {
+        name: "played".into(),
+        kind: Kind::Simulated,
+        model: None,
+        engine: "played".into(),
+        capacity_bytes: capacity,
+        block_bytes: 512,
+        facts: Vec::new(),
+        caveats: Vec::new(),
+        accounting: None,
+    };
+    let plan =
+        Plan { schema: 1, procedure: "played".into(), target: None, seed: 0, options: toml::Table::new() };
+    Evidence::new(plan, identity, geometry)
+}
+
+/// How one workload goes: bytes a second, and a pause before its middle I/O.
+pub(crate) struct Course {
+    pub(crate) bytes_per_s: f64,
+    pub(crate) pause: Nanos,
+}
+
+/// Steady at this speed.
+pub(crate) fn steady(bytes_per_s: f64) -> Course {
+    Course { bytes_per_s, pause: Nanos::ZERO }
+}
+
+/// Runs a procedure to its end on a drive that goes as `course` says for the n-th workload, and judges.
+pub(crate) fn play(
+    procedure: &dyn Procedure,
+    evidence: Evidence,
+    course: impl Fn(usize, &Workload) -> Course,
+) -> Findings {
+    procedure.judge(&conduct(procedure, evidence, course))
+}
+
+/// What there is to judge when a procedure has come to its end on such a drive.
+pub(crate) fn conduct(
+    procedure: &dyn Procedure,
+    mut evidence: Evidence,
+    course: impl Fn(usize, &Workload) -> Course,
+) -> Evidence {
+    let mut now = Nanos::ZERO;
+    while let Step::Run(workload) = procedure.next(&evidence).expect("the plan fits") {
+        assert_eq!(workload.check(&evidence.geometry), Ok(()));
+        let segment = segment(&workload, now, &course(evidence.segments.len(), &workload));
+        now = segment.ended;
+        evidence.segments.push(segment);
+    }
+    evidence
+}
+
+/// Closed pace: with `depth` in flight, one I/O ends after the other at equal distances.
+pub(crate) fn segment(workload: &Workload, began: Nanos, course: &Course) -> Segment {
+    let mut recorder = SegmentRecorder::default();
+    recorder.begin(workload, began);
+    let mut now = began;
+    if let Some(stream) = workload.streams.first() {
+        let length = stream.size.max();
+        let each = Nanos::from_secs_f64(f64::from(length) / course.bytes_per_s);
+        let in_time = |elapsed: Nanos| (course.bytes_per_s * elapsed.as_secs_f64()) as u64;
+        let bytes = workload.until.bytes.or(workload.until.elapsed.map(in_time));
+        let bytes = bytes.expect("played workloads are bounded by bytes or time");
+        let ios = bytes / u64::from(length);
+        let mut sent = vec![began; stream.pace.depth() as usize];
+        for io in 0..ios {
+            let pause = if io == ios / 2 { course.pause } else { Nanos::ZERO };
+            now = now + each + pause;
+            let slot = io as usize % sent.len();
+            let op = if let Mix::Only(op) = stream.op { op } else { Op::Read };
+            let sample = Sample {
+                stream: 0,
+                op,
+                outcome: Outcome::Done,
+                length,
+                offset: io * u64::from(length),
+                due: sent[slot],
+                sent: sent[slot],
+                done: now,
+            };
+            assert!(recorder.record(&[sample]).is_continue());
+            sent[slot] = now;
+        }
+    } else {
+        now += workload.until.elapsed.expect("a rest has an end");
+    }
+    recorder.end(now);
+    SegmentRecorder::join(vec![recorder], workload, Stop::Reached)
+}
+
+/// The standing of the verdict whose claim contains `words`.
+pub(crate) fn standing(findings: &Findings, words: &str) -> Option<Standing> {
+    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).map(|verdict| verdict.standing)
+}

@@ -1,0 +1,316 @@
+//! What was looked at, judged: each outcome has its verdict.
+
+use crate::support::{evidence, play, segment, standing, steady};
+use likenew_core::look::{Look, Seen, Sight};
+use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::trim::{
+    Allocated, Claims, Content, Layer, Means, ReadBack, ReadBackSeen, ReadsAs, Sent, TrimPath,
+};
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing};
+use likenew_procedures::trim::{Trim, TrimOptions};
+
+const MIB: u64 = 1 << 20;
+const CLAIM: &str = "TRIM reaches the flash";
+const WORTH: &str = "TRIM makes random writes faster";
+
+fn options() -> TrimOptions {
+    TrimOptions { size: 4 * MIB, space: Some(64 * MIB), worth: false, ..TrimOptions::default() }
+}
+
+fn layer(name: &str, passes: Option<bool>, remedy: Option<&str>) -> Layer {
+    Layer {
+        name: name.into(),
+        kind: "layer".into(),
+        passes,
+        discard_max_bytes: None,
+        granularity_bytes: None,
+        evidence: "because".into(),
+        remedy: remedy.map(str::to_owned),
+    }
+}
+
+fn path(passes: Option<bool>) -> TrimPath {
+    TrimPath {
+        layers: vec![layer("/mnt", Some(true), None), layer("dm-0", passes, Some("allow it"))],
+        at_once: Some(true),
+        rotates: Some(false),
+        medium_bytes: Some(128 * MIB),
+    }
+}
+
+fn claims(trims: bool, reads_as: ReadsAs) -> Claims {
+    Claims { trims: Some(trims), reads_as: Some(reads_as), evidence: "it says so".into() }
+}
+
+fn sent() -> Sent {
+    Sent {
+        means: Means::Fitrim,
+        bytes: 4 * MIB,
+        accepted_bytes: Some(4 * MIB),
+        took: Nanos(1000),
+        ..Sent::default()
+    }
+}
+
+/// All of it this.
+fn all(change: impl Fn(&mut Content) -> &mut u64) -> Option<Content> {
+    let mut content = Content::default();
+    *change(&mut content) = 4 * MIB;
+    Some(content)
+}
+
+fn old() -> ReadBackSeen {
+    let pattern = || all(|content| &mut content.pattern_bytes);
+    ReadBackSeen {
+        bytes_written: 8 * MIB,
+        sent: sent(),
+        written: pattern(),
+        released: pattern(),
+        later: pattern(),
+        kept: pattern(),
+        probes_kept_ns: vec![100, 104, 96, 102, 99, 101, 100, 103],
+        probes_released_ns: vec![101, 99, 103, 98, 100, 102, 97, 101],
+        ..ReadBackSeen::default()
+    }
+}
+
+/// Answers the looks of a procedure with these, and lets its random writes go at these speeds with and without.
+fn judged(options: TrimOptions, looks: [Seen; 3], speeds: [f64; 2]) -> (Evidence, Findings) {
+    let procedure = Trim::new(options).unwrap();
+    let mut evidence = evidence(128 * MIB, true);
+    let path = looks[0].clone();
+    let mut looks = looks.into_iter();
+    let mut now = Nanos::ZERO;
+    loop {
+        match procedure.next(&evidence).unwrap() {
+            Step::Enough => break,
+            Step::Look(look) => {
+                let seen = match &look {
+                    Look::Release { .. } => Seen::Released(sent()),
+                    Look::TrimPath if evidence.sights.len() == 3 => path.clone(),
+                    _ => looks.next().expect("the ladder has three looks"),
+                };
+                let after = evidence.segments.len();
+                let (began, ended) = (now, now);
+                evidence.sights.push(Sight {
+                    look,
+                    seen,
+                    after,
+                    began,
+                    ended,
+                    after_break: false,
+                    accounting: None,
+                });
+            }
+            Step::Run(workload) => {
+                let speed = match &*workload.name {
+                    "RND4K write with TRIM" => speeds[0],
+                    _ => speeds[1],
+                };
+                // A little scatter, as of any drive.
+                let speed = speed * (1.0 + 0.002 * (evidence.segments.len() % 3) as f64);
+                let segment = segment(&workload, now, &steady(speed));
+                now = segment.ended;
+                evidence.segments.push(segment);
+            }
+        }
+    }
+    let findings = procedure.judge(&evidence);
+    (evidence, findings)
+}
+
+fn read_back(seen: ReadBackSeen) -> [Seen; 3] {
+    let claims = Seen::TrimClaims(claims(true, ReadsAs::Anything));
+    [Seen::TrimPath(path(Some(true))), claims, Seen::TrimReadBack(Box::new(seen))]
+}
+
+fn rung<'a>(findings: &'a Findings, name: &str) -> Option<&'a likenew_core::verdict::Row> {
+    findings.tables["rungs"].iter().find(|row| row["rung"] == name)
+}
+
+#[test]
+fn a_layer_that_blocks_ends_the_ladder_and_is_named() {
+    let unused = || Seen::Unknown("not asked".into());
+    let (evidence, findings) =
+        judged(options(), [Seen::TrimPath(path(Some(false))), unused(), unused()], [1e6; 2]);
+    assert_eq!((evidence.sights.len(), evidence.segments.len()), (1, 0));
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "TRIM ends at dm-0"), Some(Standing::Holds));
+    assert!(findings.found_problem());
+    assert!(findings.verdicts[1].because[0].contains("allow it"), "{:?}", findings.verdicts);
+    let rows = &findings.tables["rungs"];
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["decisive"], true);
+    assert_eq!(findings.tables["layers"].len(), 2);
+}
+
+#[test]
+fn a_disk_that_rotates_needs_none() {
+    let mut path = path(Some(false));
+    path.rotates = Some(true);
+    let unused = || Seen::Unknown("not asked".into());
+    let (_, findings) = judged(options(), [Seen::TrimPath(path), unused(), unused()], [1e6; 2]);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
+    assert!(!findings.found_problem());
+}
+
+#[test]
+fn a_drive_that_knows_none_is_not_sent_any() {
+    let none = Seen::TrimClaims(claims(false, ReadsAs::Anything));
+    let looks = [Seen::TrimPath(path(None)), none, Seen::Unknown("not asked".into())];
+    let (evidence, findings) = judged(TrimOptions { worth: true, ..options() }, looks, [1e6; 2]);
+    assert_eq!((evidence.sights.len(), evidence.segments.len()), (2, 0));
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
+    assert!(findings.found_problem());
+}
+
+#[test]
+fn zeros_or_ones_prove_it_and_old_data_prove_nothing() {
+    for (content, expected) in [
+        (all(|content| &mut content.zero_bytes), Standing::Holds),
+        (all(|content| &mut content.ones_bytes), Standing::Holds),
+        (all(|content| &mut content.pattern_bytes), Standing::Undecided),
+        (all(|content| &mut content.other_bytes), Standing::Undecided),
+        (all(|content| &mut content.taken_bytes), Standing::Undecided),
+    ] {
+        let (_, findings) =
+            judged(options(), read_back(ReadBackSeen { released: content, later: None, ..old() }), [1e6; 2]);
+        assert_eq!(standing(&findings, CLAIM), Some(expected), "{content:?}");
+        assert!(!findings.found_problem());
+        let decisive = &rung(&findings, "read back").unwrap()["decisive"];
+        assert_eq!(*decisive, expected == Standing::Holds);
+    }
+    let zeros_later = ReadBackSeen { later: all(|content| &mut content.zero_bytes), ..old() };
+    assert_eq!(
+        standing(&judged(options(), read_back(zeros_later), [1e6; 2]).1, CLAIM),
+        Some(Standing::Holds)
+    );
+}
+
+#[test]
+fn a_promise_of_zeros_that_is_broken_is_a_problem() {
+    let mut looks = read_back(old());
+    looks[1] = Seen::TrimClaims(claims(true, ReadsAs::Zeros));
+    let (_, findings) = judged(options(), looks.clone(), [1e6; 2]);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
+    assert!(findings.found_problem());
+    let refused = Sent { refused: Some("it takes root".into()), ..Sent::default() };
+    looks[2] = Seen::TrimReadBack(Box::new(ReadBackSeen { sent: refused, ..old() }));
+    let (_, findings) = judged(TrimOptions { worth: true, ..options() }, looks, [1e6; 2]);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Undecided), "what was not sent breaks no promise");
+    assert_eq!(standing(&findings, WORTH), Some(Standing::Undecided));
+    assert!(
+        findings.verdicts.iter().any(|verdict| verdict.because.iter().any(|why| why.contains("takes root")))
+    );
+}
+
+#[test]
+fn timing_and_accounting_prove_it_without_a_byte() {
+    // One of them late, as on any machine.
+    let fast = vec![50, 52, 49, 51, 50, 9000, 51, 50, 49, 50, 52, 51];
+    let silent = ReadBackSeen {
+        written: None,
+        released: None,
+        later: None,
+        kept: None,
+        not_read: Some("why".into()),
+        ..old()
+    };
+    let timed = ReadBackSeen { probes_released_ns: fast, ..silent.clone() };
+    let (_, findings) = judged(options(), read_back(timed), [1e6; 2]);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Holds));
+    assert!(rung(&findings, "timing").unwrap()["answer"].as_str().unwrap().starts_with("yes"));
+    for (after_bytes, expected) in [(10 * MIB, Standing::Holds), (13 * MIB, Standing::Undecided)] {
+        let allocated = Some(Allocated { before_bytes: 14 * MIB, after_bytes, source: "somebody".into() });
+        let counted = ReadBackSeen { allocated, ..silent.clone() };
+        assert_eq!(standing(&judged(options(), read_back(counted), [1e6; 2]).1, CLAIM), Some(expected));
+    }
+    let few = ReadBackSeen { probes_kept_ns: vec![100], probes_released_ns: vec![10], ..silent };
+    assert_eq!(standing(&judged(options(), read_back(few), [1e6; 2]).1, CLAIM), Some(Standing::Undecided));
+}
+
+#[test]
+fn the_effect_decides_where_the_drive_keeps_silent() {
+    let worth =
+        |space| TrimOptions { worth: true, time: Nanos::from_secs(1), space: Some(space), ..options() };
+    let (evidence, findings) = judged(worth(64 * MIB), read_back(old()), [30e6, 20e6]);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Holds));
+    assert_eq!(standing(&findings, WORTH), Some(Standing::Holds));
+    let estimate = findings.verdicts.iter().find_map(|verdict| verdict.estimate.clone()).unwrap();
+    assert!(estimate.low < 1.5 && 1.5 < estimate.high && estimate.high < 1.6, "{estimate:?}");
+    assert_eq!(findings.tables["worth"][0]["given_up_bytes"], 32 * MIB);
+    assert_eq!(findings.tables["worth_passes"].len(), 8);
+    assert_eq!(evidence.sights.len(), 4 + 2);
+    // A quarter of the drive was given up, and it made no difference.
+    let (_, findings) = judged(worth(64 * MIB), read_back(old()), [20e6, 20e6]);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
+    assert_eq!(standing(&findings, WORTH), Some(Standing::Fails));
+    assert!(findings.found_problem());
+    // So little that it proves nothing.
+    let (_, findings) = judged(worth(16 * MIB), read_back(old()), [20e6, 20e6]);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Undecided));
+    assert!(!findings.found_problem());
+    let (_, findings) = judged(TrimOptions { passes: 1, ..worth(64 * MIB) }, read_back(old()), [30e6, 20e6]);
+    assert_eq!(standing(&findings, WORTH), Some(Standing::Undecided));
+}
+
+#[test]
+fn what_was_kept_and_has_changed_is_a_problem() {
+    let mut content = all(|content| &mut content.pattern_bytes).unwrap();
+    (content.pattern_bytes, content.zero_bytes) = (3 * MIB, MIB);
+    let zeros = all(|content| &mut content.zero_bytes);
+    let seen = ReadBackSeen { kept: Some(content), released: zeros, later: None, ..old() };
+    let (_, findings) = judged(options(), read_back(seen), [1e6; 2]);
+    assert_eq!(standing(&findings, "TRIM changed data beside"), Some(Standing::Holds));
+    assert!(findings.found_problem());
+}
+
+#[test]
+fn what_may_only_be_read_is_only_looked_at() {
+    let procedure = Trim::new(TrimOptions { worth: false, ..options() }).unwrap();
+    let mut evidence = evidence(MIB, false);
+    for seen in [Seen::TrimPath(path(Some(true))), Seen::Unknown("no claims".into())] {
+        let Step::Look(look) = procedure.next(&evidence).unwrap() else { panic!("a look comes first") };
+        assert!(!look.writes());
+        let (began, ended) = (Nanos::ZERO, Nanos::ZERO);
+        evidence.sights.push(Sight {
+            look,
+            seen,
+            after: 0,
+            began,
+            ended,
+            after_break: false,
+            accounting: None,
+        });
+    }
+    assert_eq!(procedure.next(&evidence), Ok(Step::Enough));
+    let findings = procedure.judge(&evidence);
+    assert_eq!(standing(&findings, CLAIM), Some(Standing::Undecided));
+    assert!(findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("give a folder")));
+}
+
+#[test]
+fn nothing_at_all_is_undecided_and_nonsense_is_refused() {
+    let procedure = Trim::new(options()).unwrap();
+    let unlooked = play(&procedure, evidence(128 * MIB, true), |_, _| steady(1e6));
+    assert_eq!(standing(&unlooked, CLAIM), Some(Standing::Undecided));
+    for (bad, word) in [
+        (TrimOptions { size: 5, ..options() }, "size"),
+        (TrimOptions { size: 0, ..options() }, "size"),
+        (TrimOptions { time: Nanos::ZERO, ..options() }, "time"),
+        (TrimOptions { depth: 0, ..options() }, "depth"),
+        (TrimOptions { passes: 0, ..options() }, "passes"),
+        (TrimOptions { probes: 1 << 30, ..options() }, "probes"),
+        (TrimOptions { wait: Nanos::from_secs(7200), ..options() }, "wait"),
+        (TrimOptions { worth: true, space: Some(MIB), ..options() }, "space"),
+    ] {
+        assert!(Trim::new(bad).err().unwrap().contains(word), "{word}");
+    }
+    let large = Trim::new(TrimOptions { worth: true, space: Some(1 << 40), ..options() }).unwrap();
+    assert!(large.next(&evidence(128 * MIB, true)).unwrap_err().contains("--space"));
+    let text = toml::to_string(&TrimOptions::default()).unwrap();
+    assert_eq!(toml::from_str::<TrimOptions>(&text).unwrap(), TrimOptions::default(), "{text}");
+    let read_back = ReadBack { seed: 0, bytes: 1, wait: Nanos::ZERO, probes: 0, raw: true };
+    assert_eq!(Look::TrimReadBack(read_back).bytes_written(), 2);
+}

@@ -1,0 +1,74 @@
+//! A block device as a store, held exclusively by a consent: nobody can mount or claim it while this lives.
+
+use std::io;
+use std::ops::Range;
+
+use likenew_core::block_store::BlockStore;
+use likenew_core::fault::Fault;
+use rustix::fs::ioctl_blksszget;
+
+use crate::block::BlockDevice;
+use crate::consent::Consent;
+use crate::device::capacity;
+use crate::direct::Direct;
+use crate::fault::failed;
+use crate::in_use::Claims;
+use crate::mounts::DeviceNumber;
+use crate::raw_store::RawStore;
+
+/// All whole sectors of a block device.
+#[derive(Debug)]
+pub struct DeviceStore {
+    raw: RawStore,
+    marks: Vec<Range<u64>>,
+    /// On other ways to the same bytes.
+    _claims: Claims,
+}
+
+/// Here a file system on a partition leaves a mark whenever it is used.
+const MARK: u64 = 1 << 20;
+
+impl DeviceStore {
+    /// Of the device that a consent was given for.
+    ///
+    /// # Errors
+    /// It does not tell its size.
+    pub fn of(consent: Consent) -> Result<Self, Fault> {
+        let (path, fd, claims) = consent.into_parts();
+        let look = || format!("look at {}", path.display());
+        let block = ioctl_blksszget(&fd).map_err(failed(look()))?;
+        let direct = Direct { block, ..Direct::of(&fd).map_err(failed(look()))? };
+        let bytes = capacity(&fd, &path)?;
+        let device = DeviceNumber::at(&path).and_then(BlockDevice::numbered);
+        let partitions = device.iter().flat_map(BlockDevice::partitions).filter_map(|of| of.range());
+        let marks = partitions.map(|(start, length)| start..start + length.min(MARK)).collect();
+        Ok(Self { raw: RawStore::new(fd, direct, bytes - bytes % u64::from(block)), marks, _claims: claims })
+    }
+
+    /// The beginnings of its partitions: they change whenever somebody uses it, and nobody knows their places but the system.
+    pub fn marks(&self) -> &[Range<u64>] {
+        &self.marks
+    }
+}
+
+impl BlockStore for DeviceStore {
+    fn bytes(&self) -> u64 {
+        self.raw.bytes()
+    }
+
+    fn block(&self) -> u32 {
+        self.raw.block()
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.raw.read_at(offset, into)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.raw.write_at(offset, bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.raw.flush()
+    }
+}

@@ -1,0 +1,382 @@
+//! One of the owner's files as a block store: the bytes that lie alone on the medium can be written again where they are.
+//!
+//! Nothing about the file changes: its inode, owner, rights, links, attributes and length are not touched, holes stay holes, and what
+//! it shares with other files (reflinks, snapshots) stays shared, since such ranges are not offered. Its times are put back; only the time of
+//! change of the inode (ctime) cannot be. Nobody else has it open: it is held by a lease, which ends when somebody wants it.
+
+mod ranges;
+mod times;
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use likenew_core::block_store::{BlockStore, Claim};
+use likenew_core::fault::Fault;
+use likenew_core::units::Nanos;
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags, fgetxattr, fsync,
+    makedev, openat2, statx,
+};
+use rustix::io::Errno;
+
+use self::times::Times;
+use crate::clock::Monotonic;
+use crate::direct::Direct;
+use crate::fault::not_possible;
+use crate::in_use::{Target, use_by_system};
+use crate::lease::{Lease, NoLease, patience};
+use crate::raw_store::RawStore;
+use crate::scratch::open_folder;
+
+/// A file that nobody else has open, for as long as this lives.
+#[derive(Debug)]
+pub struct FileStore {
+    path: PathBuf,
+    // Given back before the file is closed.
+    lease: Lease,
+    clock: Monotonic,
+    /// When the lease was last seen to be held with nobody waiting, or a moment before.
+    held_at: Nanos,
+    raw: RawStore,
+    identity: String,
+    ranges: Vec<Range<u64>>,
+    left_out: Vec<LeftOut>,
+    times: Times,
+}
+
+/// A part of a file that is better left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Which bytes of the file.
+    pub place: Range<u64>,
+    /// Why, in words.
+    pub why: &'static str,
+}
+
+impl FileStore {
+    /// Takes the regular file at `path`, once every check has passed: it is no link, its attributes allow it, nobody else has it open,
+    /// runs it or has it mapped, and its file system tells what of it lies alone on the medium.
+    ///
+    /// # Errors
+    /// A refusal that names the check which failed, and what to do.
+    pub fn take(path: &Path) -> Result<Self, Fault> {
+        let Some(name) = path.file_name() else { return Err(refusal(path, "it is no regular file")) };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self::take_from(open_folder(folder)?, folder, Path::new(name))
+    }
+
+    /// The same of the file of this name beneath a folder that is open, whose path is only shown: no part of the name may be a link, lead up, or
+    /// lie on another file system. So nobody who may write to the folder has another file written to.
+    ///
+    /// # Errors
+    /// As [`FileStore::take`].
+    pub fn take_from(folder: impl AsFd, shown: &Path, name: &Path) -> Result<Self, Fault> {
+        let path = &shown.join(name);
+        // To open a device or a pipe may do something: what is there is looked at first, and that very thing is opened then.
+        let found =
+            openat2(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), STAY)
+                .map_err(|errno| not_found(path, errno))?;
+        let seen = look(&found, path)?;
+        check_kind(path, &seen)?;
+        let flags = OFlags::RDWR | OFlags::NOATIME | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let same = format!("/proc/self/fd/{}", found.as_raw_fd());
+        let (fd, direct) = Direct::open(|more| rustix::fs::open(&*same, flags | more, Mode::empty()))
+            .map_err(|errno| not_opened(path, errno))?;
+        drop(found);
+        let capability = fgetxattr(&fd, "security.capability", &mut [0; 64][..]);
+        if !matches!(capability, Err(Errno::NODATA | Errno::NOTSUP)) {
+            return Err(refusal(path, "it is a program with capabilities, which every write takes away"));
+        }
+        let device = makedev(seen.stx_dev_major, seen.stx_dev_minor);
+        if let Some(reason) = use_by_system(&Target::file(device, seen.stx_ino, seen.stx_size)) {
+            return Err(refusal(path, &reason));
+        }
+        let clock = Monotonic::start();
+        // From here on it cannot be opened or cut off without our being asked.
+        let lease = lease(&fd, clock).map_err(|why| refusal(path, why))?;
+        let stat = look(&fd, path)?;
+        let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
+        if number(&stat) != number(&seen) {
+            return Err(refusal(path, "it became another file while it was checked; start again"));
+        }
+        let bytes = stat.stx_size - stat.stx_size % u64::from(direct.block);
+        let (ranges, left_out) = ranges::alone(&fd, path, stat.stx_size, bytes, direct.block)?;
+        Ok(Self {
+            path: path.clone(),
+            lease,
+            clock,
+            held_at: Nanos::ZERO,
+            identity: identity(&fd, &stat),
+            raw: RawStore::new(fd, direct, bytes),
+            ranges,
+            left_out,
+            times: Times::of(&stat),
+        })
+    }
+
+    /// What it is known by, whatever its name: its inode, when and as which generation that was made, and its length.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// What can be written again: data that has blocks of its own, in whole blocks.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// What of its data cannot.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Its times as a text, for whoever goes on after a cut.
+    pub fn times(&self) -> String {
+        self.times.to_string()
+    }
+
+    /// When it was written to last.
+    pub fn modified(&self) -> SystemTime {
+        let (seconds, nanos) = self.times.modified;
+        let whole = Duration::from_secs(seconds.unsigned_abs());
+        let at = if seconds < 0 { UNIX_EPOCH - whole } else { UNIX_EPOCH + whole };
+        at + Duration::from_nanos(nanos.into())
+    }
+
+    /// Takes these times for its own, as noted before a cut. Whether they were still in place: if not, somebody has written to it since, or
+    /// the cut came in the middle of a write of ours.
+    ///
+    /// # Errors
+    /// The text is none of [`FileStore::times`].
+    pub fn with_times(mut self, text: &str) -> Result<(Self, bool), Fault> {
+        let times = Times::parse(text).ok_or_else(|| {
+            refusal(&self.path, "the times that were noted for it can not be read: its journal is damaged")
+        })?;
+        let was_in_place = times.modified == self.times.modified;
+        self.times = times;
+        Ok((self, was_in_place))
+    }
+
+    /// Puts the times back, unless somebody else may have written to the file, and makes them durable.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn put_times_back(&mut self) -> io::Result<()> {
+        self.restore_times()?;
+        Ok(fsync(&self.raw)?)
+    }
+
+    /// Which boot of the system and which mounting of its file system this is: after a loss of power of either it is another one.
+    pub fn mounting(&self) -> String {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let mount =
+            statx(&self.raw, "", AtFlags::EMPTY_PATH, MNT_ID_UNIQUE).map_or(0, |stat| stat.stx_mnt_id);
+        format!("boot {}, mount {mount}", boot.trim())
+    }
+
+    /// Whether somebody is waiting to open it: stop, and give it back. They wait for up to 45 s (/proc/sys/fs/lease-break-time).
+    pub fn is_wanted(&mut self) -> bool {
+        self.claim() != Claim::Held
+    }
+
+    /// Lets go of it, with everything that was written durable. Its times were put back after each write.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn give_back(mut self) -> Result<(), Fault> {
+        self.finish().map_err(Fault::system(format!("flush {}", self.path.display())))
+    }
+
+    /// Whether nobody else can have opened it yet: the system has others wait for a while before it takes the lease away, and that while began
+    /// after the lease was last seen to be held.
+    fn is_ours(&self) -> bool {
+        let Some(patience) = patience() else { return true };
+        let safe = patience.saturating_sub(MARGIN.min(patience / 4));
+        Duration::from_nanos((self.clock.now() - self.held_at).0) < safe
+    }
+
+    /// Puts the times back after a write of ours. A file that somebody else may have written to keeps the time that it has, or gets the present
+    /// one: whoever looks for changes by times (rsync, make) has to see theirs.
+    fn restore_times(&mut self) -> io::Result<()> {
+        self.claim();
+        if !self.is_ours() {
+            return Ok(());
+        }
+        self.times.put_back(&self.raw)?;
+        // The system may have let somebody in while that was being done.
+        if !self.is_ours() {
+            times::touch(&self.raw)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over times that somebody has set since, which needs no opening of the file.
+    fn follow_times(&mut self) -> io::Result<()> {
+        let stat = statx(&self.raw, "", AtFlags::EMPTY_PATH, FLAGS)?;
+        self.times = Times::of(&stat);
+        Ok(())
+    }
+}
+
+impl BlockStore for FileStore {
+    fn bytes(&self) -> u64 {
+        self.raw.bytes()
+    }
+
+    fn block(&self) -> u32 {
+        self.raw.block()
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.raw.read_at(offset, into)
+    }
+
+    /// Refuses with [`io::ErrorKind::ResourceBusy`], and writes nothing, once somebody wants to open the file.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.claim() != Claim::Held {
+            let why = format!("another program wants to open {}", self.path.display());
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+        }
+        self.follow_times()?;
+        let written = self.raw.write_at(offset, bytes);
+        // Put back each time, so that whoever kills us leaves them as they were; also after a write that failed in the middle.
+        let restored = self.restore_times();
+        written.and(restored)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.raw.flush()
+    }
+
+    fn claim(&mut self) -> Claim {
+        // The clock first: whoever comes after the answer comes after it, too.
+        let now = self.clock.now();
+        if self.lease.is_held() {
+            self.held_at = now;
+            Claim::Held
+        } else if self.is_ours() {
+            Claim::Wanted
+        } else {
+            Claim::Lost
+        }
+    }
+
+    /// Makes its times durable, too.
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(fsync(&self.raw)?)
+    }
+}
+
+/// `STATX_MNT_ID_UNIQUE` of linux/stat.h (since Linux 6.8): a number that no other mount has until the next boot. Before that, one that none has
+/// at the same time.
+const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000 | StatxFlags::MNT_ID.bits());
+const FLAGS: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
+
+/// No part of a name may be a link of any kind, lead up, or lie on another file system.
+const STAY: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS)
+    .union(ResolveFlags::NO_XDEV);
+/// So long before the system lets others in a file counts as theirs: longer than any system call for times should take.
+const MARGIN: Duration = Duration::from_secs(2);
+/// A program that is about to be started holds copies of our descriptors for a moment.
+const LEASE_TRIES: u32 = 5;
+const LEASE_REST: Nanos = Nanos::from_millis(2);
+
+fn look(file: &OwnedFd, path: &Path) -> Result<Statx, Fault> {
+    statx(file, "", AtFlags::EMPTY_PATH, FLAGS).map_err(|errno| not_possible("look at", path, errno))
+}
+
+/// The lease, or a sentence without a full stop.
+fn lease(file: &OwnedFd, clock: Monotonic) -> Result<Lease, &'static str> {
+    let mut taken = Lease::take(file);
+    for _ in 1..LEASE_TRIES {
+        if !matches!(taken, Err(NoLease::Taken)) {
+            break;
+        }
+        clock.rest(clock.now() + LEASE_REST);
+        taken = Lease::take(file);
+    }
+    taken.map_err(|why| match why {
+        NoLease::Taken => "another program has it open, runs it or has it mapped; end that first",
+        NoLease::NotOwner => "only its owner and root may hold it against others while it is rewritten",
+        NoLease::Unknown => {
+            "its file system can not hold it against others while it is rewritten; copy it instead"
+        }
+    })
+}
+
+fn check_kind(path: &Path, seen: &Statx) -> Result<(), Fault> {
+    let refuse = |why: &str| Err(refusal(path, why));
+    match FileType::from_raw_mode(seen.stx_mode.into()) {
+        FileType::RegularFile => {}
+        FileType::Symlink => return refuse("it is a symbolic link; give the file that it leads to"),
+        _ => return refuse("it is no regular file"),
+    }
+    if seen.stx_size == 0 {
+        return refuse("it is empty");
+    }
+    // Set-user-ID and set-group-ID.
+    if seen.stx_mode & 0o6000 != 0 {
+        return refuse("it runs with the rights of its owner, which a write may take away");
+    }
+    let told = [
+        (StatxAttributes::IMMUTABLE, "it is immutable; allow changes first (chattr -i)"),
+        (StatxAttributes::APPEND, "it may only be appended to; allow changes first (chattr -a)"),
+        (StatxAttributes::VERITY, "fs-verity protects it from any change"),
+        (
+            StatxAttributes::COMPRESSED,
+            "its file system compresses it, so what is written lies elsewhere and may be shorter or longer; copy it instead",
+        ),
+    ];
+    match told.into_iter().find(|(attribute, _)| seen.stx_attributes.contains(*attribute)) {
+        Some((_, why)) => refuse(why),
+        None => Ok(()),
+    }
+}
+
+fn not_opened(path: &Path, errno: Errno) -> Fault {
+    match errno {
+        Errno::TXTBSY => refusal(path, "it is a program that runs, or serves as swap; end that first"),
+        Errno::PERM => refusal(path, "only its owner and root may do this without leaving a time of access"),
+        errno => not_possible("open for writing", path, errno),
+    }
+}
+
+fn not_found(path: &Path, errno: Errno) -> Fault {
+    match errno {
+        Errno::LOOP => refusal(path, "a part of its name is a symbolic link; give the file that it leads to"),
+        Errno::XDEV => refusal(path, "its name leads out of the folder, or to another file system"),
+        Errno::NOSYS => {
+            refusal(path, "this kernel can not open files without following links (openat2, Linux 5.6)")
+        }
+        errno => not_possible("look at", path, errno),
+    }
+}
+
+fn identity(file: &OwnedFd, stat: &Statx) -> String {
+    let born = stat.stx_btime;
+    let known = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
+    let born = if known { format!(", made at {}.{:09}", born.tv_sec, born.tv_nsec) } else { String::new() };
+    let generation = generation(file).map_or(String::new(), |number| format!(", generation {number}"));
+    format!("file with inode {}{born}{generation}, {} bytes", stat.stx_ino, stat.stx_size)
+}
+
+/// Which of the files that had its inode it is, where the file system counts them.
+fn generation(file: &OwnedFd) -> Option<u32> {
+    // `FS_IOC_GETVERSION` of linux/fs.h: declared with a long, and answered with an int.
+    const GETVERSION: rustix::ioctl::Opcode = rustix::ioctl::opcode::read::<libc::c_long>(b'v', 1);
+    // SAFETY: the kernel writes at most a long, and every value is one.
+    let getter = unsafe { rustix::ioctl::Getter::<GETVERSION, u64>::new() };
+    // SAFETY: it only reads.
+    unsafe { rustix::ioctl::ioctl(file, getter) }.ok().map(|number| number as u32)
+}
+
+fn refusal(path: &Path, why: &str) -> Fault {
+    Fault::Refused(format!("{} is not rewritten: {why}. Nothing was changed", path.display()))
+}
+
+#[cfg(test)]
+mod tests;

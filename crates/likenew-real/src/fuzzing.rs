@@ -1,0 +1,118 @@
+//! What fuzzers call: the parsers of this room that nobody else may use. Each takes the parts of an input, does with them what the program
+//! would, and says whether they were accepted.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+
+use likenew_core::facts::Fact;
+
+use crate::consent::partition_table;
+use crate::facts::fuzzed;
+use crate::mounts::Mount;
+use crate::standards::{ata, nvme, scsi};
+use crate::trim::fuzzed_extents;
+use crate::{processors, signature, stat, tracefs};
+
+fn part(parts: &[Vec<u8>], index: usize) -> &[u8] {
+    parts.get(index).map_or(&[], Vec::as_slice)
+}
+
+/// IDENTIFY DEVICE, SMART READ DATA and its thresholds.
+pub fn ata(parts: &[Vec<u8>]) -> bool {
+    let (identify, smart) = (part(parts, 0), part(parts, 1));
+    let found = ata::attributes(smart, smart).is_some();
+    (0..=255).for_each(|page| {
+        let _ = (ata::statistic(smart, page, 8, 4), ata::log_pages(smart, page));
+    });
+    let Some(drive) = ata::IdentifyDevice::parse(identify) else { return false };
+    let _ = (drive.model(), drive.serial(), drive.firmware(), drive.rotation_rpm(), drive.trim());
+    let _ = (drive.sata_generation(), drive.sata_generation_max(), drive.security());
+    let _ = (drive.refusal(ata::Feature::Smart), drive.refusal(ata::Feature::Logs));
+    found
+}
+
+/// Identify Controller, Identify Namespace, and what a format would be made of them.
+pub fn nvme(parts: &[Vec<u8>]) -> bool {
+    let (controller, namespace) = (part(parts, 0), part(parts, 1));
+    crate::erase::format::fuzzed(controller, namespace);
+    let Some(found) = nvme::Controller::parse(controller) else { return false };
+    let _ = (found.temperature_limits_c(), found.host_memory_bytes(), found.sanitize(), found.trims());
+    nvme::Namespace::parse(namespace).is_some_and(|namespace| {
+        let _ = namespace.better_block_bytes();
+        namespace.formats.len() <= 64
+    })
+}
+
+/// Pages of Vital Product Data.
+pub fn scsi(parts: &[Vec<u8>]) -> bool {
+    let page = part(parts, 0);
+    let identify = scsi::ata_identify(page).and_then(ata::IdentifyDevice::parse).is_some();
+    let known = (
+        scsi::provisioning(page).is_some(),
+        scsi::rotation_rpm(page).is_some(),
+        scsi::unit_serial(page).is_some(),
+    );
+    identify || known.0 || known.1 || known.2
+}
+
+/// smartctl's JSON.
+pub fn smartctl(parts: &[Vec<u8>]) -> bool {
+    fuzzed::smartctl(Fact::known(part(parts, 0).to_vec(), "fuzzed"))
+}
+
+/// The database of drives of smartmontools.
+pub fn drive_database(parts: &[Vec<u8>]) -> bool {
+    std::str::from_utf8(part(parts, 0)).is_ok_and(fuzzed::drive_database)
+}
+
+/// The kernel's log.
+pub fn kernel_log(parts: &[Vec<u8>]) -> bool {
+    fuzzed::kernel_log(part(parts, 0))
+}
+
+/// A device's counters, the table of mounts, and the time of processors.
+pub fn proc(parts: &[Vec<u8>]) -> bool {
+    let texts: Vec<&str> = (0..3).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
+    let [counters, mounts, time] = texts[..] else { return false };
+    let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::parse).collect();
+    let _ = processors::parse(time, 100);
+    stat::parse(counters).is_some() && !mounts.is_empty()
+}
+
+/// Formats of tracefs, and a page of records.
+pub fn tracefs(parts: &[Vec<u8>]) -> bool {
+    let texts: Vec<&str> = (0..3).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
+    let [head, issue, complete] = texts[..] else { return false };
+    tracefs::fuzzed(head, issue, complete, part(parts, 3))
+}
+
+/// The answer of FIEMAP, 28 bytes an extent.
+pub fn fiemap(parts: &[Vec<u8>]) -> bool {
+    fuzzed_extents(part(parts, 0))
+}
+
+/// The first and last bytes of a disk of 1 MiB: what it carries, and its table of partitions.
+pub fn disk(parts: &[Vec<u8>]) -> bool {
+    const BYTES: usize = 1 << 20;
+    let (head, tail) = (part(parts, 0), part(parts, 1));
+    let mut disk = vec![0; BYTES];
+    let head = &head[..head.len().min(BYTES)];
+    disk[..head.len()].copy_from_slice(head);
+    // The backup of a GPT: its first entries, and its header in the last sector.
+    let (entries, header) = tail.split_at(tail.len().min(256));
+    let header = &header[..header.len().min(512)];
+    disk[BYTES - 33 * 512..][..entries.len()].copy_from_slice(entries);
+    disk[BYTES - 512..][..header.len()].copy_from_slice(header);
+    let Ok(file) = memory_file(&disk) else { return false };
+    let carries = signature::signatures(&file, 0, BYTES as u64).unwrap_or_default();
+    let gpt = partition_table(&file, "gpt", BYTES as u64).is_ok();
+    partition_table(&file, "dos", BYTES as u64).is_ok() || gpt || !carries.is_empty()
+}
+
+fn memory_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
+    let memory = rustix::fs::memfd_create("likenew-fuzz", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = File::from(memory);
+    file.write_all(bytes)?;
+    Ok(file.into())
+}

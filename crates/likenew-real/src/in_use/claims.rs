@@ -1,0 +1,110 @@
+//! Every way to the target's bytes is claimed, so that nobody mounts one of them while they are written, and whoever has claimed one is noticed.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Target;
+use super::overlaps::{Overlap, Overlaps, Way};
+use super::snapshot::Snapshot;
+use crate::clock::Monotonic;
+use crate::consent::{HOLD_PAUSE, HOLD_TRIES};
+use crate::loop_device::Store;
+use crate::mounts::DeviceNumber;
+
+/// Held on everything else that shares bytes with a target, while this lives. The target itself is claimed by whoever opens it.
+#[derive(Debug)]
+pub(crate) struct Claims {
+    _held: Vec<OwnedFd>,
+}
+
+impl Claims {
+    /// Claims it, but for devices that this user may not open.
+    ///
+    /// # Errors
+    /// Somebody has claimed one of them: which, and what to do.
+    pub(crate) fn on(target: &Target) -> Result<Self, String> {
+        Ok(Self { _held: claim(target)? })
+    }
+}
+
+fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
+    let snapshot = Snapshot::now();
+    let overlaps = Overlaps::of(&snapshot, target);
+    let shared = overlaps.found.iter().filter(|one| one.way == Way::Loop);
+    let devices: Vec<(DeviceNumber, &Overlap)> = shared
+        .filter_map(|one| match one.store {
+            Store::Device(number) => Some((number, one)),
+            Store::File { .. } => None,
+        })
+        .collect();
+    let disk = |number: &DeviceNumber| {
+        snapshot.nodes.get(number).and_then(|node| node.part_of).map_or(*number, |(disk, _)| disk)
+    };
+    let mut disks: Vec<DeviceNumber> = devices.iter().map(|(number, _)| disk(number)).collect();
+    disks.sort();
+    disks.dedup();
+    let mut claims = Vec::new();
+    for whole in disks {
+        let on_it = devices.iter().filter(|(number, _)| disk(number) == whole);
+        let parts: Vec<_> = on_it.clone().filter(|(number, _)| *number != whole).collect();
+        let busy = |one: &Overlap| {
+            Err(format!(
+                "somebody holds {} exclusively; end what uses it first (fuser -v shows programs)",
+                one.subject()
+            ))
+        };
+        let has_partitions = snapshot.partitions(whole).next().is_some();
+        // A disk of which another partition is claimed cannot be claimed as a whole.
+        match open(&snapshot, whole, if has_partitions { 1 } else { HOLD_TRIES }) {
+            Claim::Taken(claim) => claims.push(claim),
+            Claim::Unknown => {}
+            Claim::Busy if parts.is_empty() => {
+                let free = |(number, _)| matches!(open(&snapshot, number, 1), Claim::Taken(_));
+                if !snapshot.partitions(whole).any(free)
+                    && let Some((_, one)) = on_it.clone().next()
+                {
+                    return busy(one);
+                }
+            }
+            Claim::Busy => {
+                for (number, one) in parts {
+                    match open(&snapshot, *number, HOLD_TRIES) {
+                        Claim::Taken(claim) => claims.push(claim),
+                        Claim::Unknown => {}
+                        Claim::Busy => return busy(one),
+                    }
+                }
+            }
+        }
+    }
+    Ok(claims)
+}
+
+/// What came of claiming one device.
+enum Claim {
+    Taken(OwnedFd),
+    Busy,
+    Unknown,
+}
+
+fn open(snapshot: &Snapshot, number: DeviceNumber, tries: u32) -> Claim {
+    let Some(node) = snapshot.nodes.get(&number) else { return Claim::Unknown };
+    let path = Path::new("/dev").join(node.name.replace('!', "/"));
+    if DeviceNumber::at(&path) != Some(number) {
+        return Claim::Unknown;
+    }
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let clock = Monotonic::start();
+    for attempt in 1..=tries {
+        match rustix::fs::open(&path, flags, Mode::empty()) {
+            Ok(claim) => return Claim::Taken(claim),
+            Err(Errno::BUSY) if attempt < tries => clock.rest(clock.now() + HOLD_PAUSE),
+            Err(Errno::BUSY) => return Claim::Busy,
+            Err(_) => return Claim::Unknown,
+        }
+    }
+    Claim::Busy
+}

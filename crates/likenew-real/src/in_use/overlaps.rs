@@ -1,0 +1,372 @@
+//! Everything that reaches a target's bytes, and who uses it.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use likenew_core::units::Nanos;
+
+use super::snapshot::{Node, Snapshot};
+use super::{Target, stand};
+use crate::clock::Monotonic;
+use crate::loop_device::Store;
+use crate::mounts::DeviceNumber;
+use crate::openers::{Access, opener_of};
+
+/// How often, and how long apart, somebody has to be seen with a device before that is no passing look.
+const PASSING_TRIES: u32 = 20;
+const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
+
+/// How one of them came to be among those that reach the target's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Way {
+    /// By partitions alone: the kernel keeps claims on these apart itself.
+    Partition,
+    /// Over a loop device, or the same disk by another path: the kernel knows nothing of what they share.
+    Loop,
+    /// Over a mapping, which claims what it is built on.
+    Mapping,
+}
+
+/// A device or file that reaches some of the target's bytes.
+pub(super) struct Overlap {
+    pub(super) store: Store,
+    ranges: Vec<Range<u64>>,
+    /// Whether the target lies in it; it lies over the target's bytes otherwise.
+    is_below: bool,
+    pub(super) way: Way,
+    name: String,
+    /// What it has to do with the target, unless its name says so.
+    relation: String,
+}
+
+impl Overlap {
+    /// For a sentence about it.
+    pub(super) fn subject(&self) -> String {
+        match &*self.relation {
+            "" => self.name.clone(),
+            relation => format!("{}, {relation},", self.name),
+        }
+    }
+
+    /// The same where the sentence ends.
+    fn object(&self) -> String {
+        self.subject().trim_end_matches(',').to_owned()
+    }
+}
+
+/// Somebody who uses it: those that are told first have the lowest rank.
+struct Use {
+    rank: Rank,
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    System,
+    Mount,
+    MountElsewhere,
+    Swap,
+    Holder,
+    Loop,
+}
+
+/// Everything that reaches a target's bytes.
+pub(super) struct Overlaps<'a> {
+    snapshot: &'a Snapshot,
+    pub(super) found: Vec<Overlap>,
+    uses: Vec<Use>,
+}
+
+fn overlap(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
+    let both = one.start.max(other.start)..one.end.min(other.end);
+    (both.start < both.end).then_some(both)
+}
+
+impl<'a> Overlaps<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot, target: &Target) -> Self {
+        let mut overlaps = Self { snapshot, found: Vec::new(), uses: Vec::new() };
+        for range in &target.ranges {
+            let itself = Overlap {
+                store: target.store,
+                ranges: vec![range.clone()],
+                is_below: true,
+                way: Way::Partition,
+                name: target.name.clone(),
+                relation: String::new(),
+            };
+            overlaps.descend(itself, &target.name);
+        }
+        for index in 0..overlaps.found.len() {
+            overlaps.ascend(index);
+        }
+        for index in 0..overlaps.found.len() {
+            overlaps.look_at(index);
+        }
+        overlaps.uses.sort_by_key(|one| one.rank);
+        overlaps
+    }
+
+    fn node(&self, store: Store) -> Option<(DeviceNumber, &'a Node)> {
+        let Store::Device(number) = store else { return None };
+        Some((number, self.snapshot.nodes.get(&number)?))
+    }
+
+    /// Adds what was not known yet, and says where it stands.
+    fn add(&mut self, new: Overlap) -> Option<usize> {
+        let range = new.ranges[0].clone();
+        let known = self.found.iter().position(|known| known.store == new.store);
+        let Some(index) = known else {
+            self.found.push(new);
+            return Some(self.found.len() - 1);
+        };
+        let known = &mut self.found[index];
+        let is_new = known.ranges.iter().all(|known| known.start > range.start || known.end < range.end);
+        // What lies below has been gone up from already, or will be.
+        if !is_new || known.is_below && !new.is_below {
+            return None;
+        }
+        known.ranges.push(range);
+        known.way = known.way.min(new.way);
+        Some(index)
+    }
+
+    /// Adds what the target's bytes lie in.
+    fn descend(&mut self, one: Overlap, target: &str) {
+        let (store, range, way, relation) = (one.store, one.ranges[0].clone(), one.way, one.relation.clone());
+        if self.add(one).is_none() {
+            return;
+        }
+        let Some((number, node)) = self.node(store) else { return };
+        let shifted = |by: u64| range.start.saturating_add(by)..range.end.saturating_add(by);
+        let below = |store, range, way, name, relation| Overlap {
+            store,
+            ranges: vec![range],
+            is_below: true,
+            way,
+            name,
+            relation,
+        };
+        if let Some((disk, start)) = node.part_of {
+            let name = self.name_of(disk);
+            self.descend(below(Store::Device(disk), shifted(start), way, name, relation), target);
+        }
+        if let Some(backing) = &node.backing {
+            let name = node.device.attribute("loop/backing_file").unwrap_or_default();
+            let relation = format!("which {target} lies on");
+            let range = shifted(backing.window.start);
+            self.descend(below(backing.store, range, way.max(Way::Loop), name, relation), target);
+        }
+        for slave in &node.slaves {
+            let (name, relation) = (self.name_of(*slave), format!("which {target} is built on"));
+            self.descend(
+                below(Store::Device(*slave), self.all_of(*slave), Way::Mapping, name, relation),
+                target,
+            );
+        }
+        for twin in self.snapshot.twins(number) {
+            let wwid = node.wwid.as_deref().unwrap_or_default();
+            let relation = format!("which is the same drive as {} by another path ({wwid})", node.name);
+            let name = self.name_of(twin);
+            self.descend(
+                below(Store::Device(twin), range.clone(), way.max(Way::Loop), name, relation),
+                target,
+            );
+        }
+    }
+
+    fn name_of(&self, number: DeviceNumber) -> String {
+        let node = self.snapshot.nodes.get(&number);
+        node.map_or_else(|| format!("{}:{}", number.major, number.minor), |node| node.name.clone())
+    }
+
+    fn all_of(&self, number: DeviceNumber) -> Range<u64> {
+        0..self.snapshot.nodes.get(&number).map_or(u64::MAX, |node| node.bytes.max(1))
+    }
+
+    /// Adds what lies over the bytes of one of them.
+    fn ascend(&mut self, index: usize) {
+        let Overlap { store, ranges, .. } = &self.found[index];
+        let (store, ranges) = (*store, ranges.clone());
+        for range in ranges {
+            if let Some((number, node)) = self.node(store) {
+                for (part, window) in self.snapshot.partitions(number) {
+                    let relation = self.found[index].relation.clone();
+                    self.rise(index, part, &window, &range, self.found[index].way, relation);
+                }
+                for holder in node.holders.clone() {
+                    self.rise_to_holder(index, holder);
+                }
+            }
+            for (device, window) in self.snapshot.loops(store) {
+                self.rise_to_loop(index, device, &window, &range);
+            }
+        }
+    }
+
+    /// Adds a device over a window of one of them, as far as that overlaps. Whether it does, and is not what the target lies in.
+    fn rise(
+        &mut self,
+        from: usize,
+        to: DeviceNumber,
+        window: &Range<u64>,
+        range: &Range<u64>,
+        way: Way,
+        relation: String,
+    ) -> bool {
+        let Some(both) = overlap(window, range) else { return false };
+        if self.found.iter().any(|known| known.is_below && known.store == Store::Device(to)) {
+            return false;
+        }
+        let inside = both.start - window.start..both.end - window.start;
+        let way = way.max(self.found[from].way);
+        let new = Overlap {
+            store: Store::Device(to),
+            ranges: vec![inside],
+            is_below: false,
+            way,
+            name: self.name_of(to),
+            relation,
+        };
+        if let Some(index) = self.add(new) {
+            self.ascend(index);
+        }
+        true
+    }
+
+    fn rise_to_loop(&mut self, from: usize, device: DeviceNumber, window: &Range<u64>, range: &Range<u64>) {
+        let parent = &self.found[from];
+        let (is_own, name) = (parent.way == Way::Partition, parent.name.clone());
+        let relation = match is_own {
+            true => format!("which lies on {name}"),
+            false => format!("which lies over the same bytes of {name}"),
+        };
+        if !self.rise(from, device, window, range, Way::Loop, relation) {
+            return;
+        }
+        // One that was attached for its partitions is used by whoever uses those.
+        if !is_own && self.snapshot.partitions(device).next().is_some() {
+            return;
+        }
+        let loops = self.name_of(device);
+        let is_device = matches!(self.found[from].store, Store::Device(_));
+        let attached = match (is_own, is_device) {
+            (true, true) => format!("{name} carries {loops}"),
+            (true, false) => format!("the loop device {loops} is attached to it"),
+            (false, _) => format!("the loop device {loops} is attached to the same bytes of {name}"),
+        };
+        let text = format!("{attached}; detach that first (losetup -d /dev/{loops})");
+        self.uses.push(Use { rank: Rank::Loop, text });
+    }
+
+    /// What is built on one of them, and is not what the target is. Volumes of one manager on the same device are apart, which is what it is for.
+    fn rise_to_holder(&mut self, from: usize, holder: DeviceNumber) {
+        let Some((slave, _)) = self.node(self.found[from].store) else { return };
+        let own = self.snapshot.nodes.iter().filter(|(number, node)| {
+            let is_below = |store| self.found.iter().any(|known| known.is_below && known.store == store);
+            node.slaves.contains(&slave) && is_below(Store::Device(**number))
+        });
+        let (on, holds) = (self.snapshot.nodes.get(&slave), self.snapshot.nodes.get(&holder));
+        let own: Vec<&Node> = own.map(|(_, node)| node).collect();
+        let is_apart = |own: &&Node| holds.zip(on).is_some_and(|(other, on)| are_apart(own, other, on));
+        if !own.is_empty() && own.iter().all(is_apart) {
+            return;
+        }
+        let (whole, subject) = (self.all_of(holder), self.found[from].object());
+        let relation = format!("which is built on {subject}");
+        if self.rise(from, holder, &whole, &whole, Way::Mapping, relation) {
+            let holder = self.name_of(holder);
+            let subject = self.found[from].subject();
+            let text = format!("{subject} carries {holder} (LVM, RAID or encryption); take that down first");
+            self.uses.push(Use { rank: Rank::Holder, text });
+        }
+    }
+
+    /// Notes who uses one of them directly.
+    fn look_at(&mut self, index: usize) {
+        let Overlap { store, is_below, ref relation, .. } = self.found[index];
+        let is_target = index == 0;
+        let (subject, object) = (self.found[index].subject(), self.found[index].object());
+        let mut uses = Vec::new();
+        let mut note = |rank, text| uses.push(Use { rank, text });
+        if self.snapshot.swaps.contains(&store) {
+            note(Rank::Swap, format!("{subject} serves as swap; switch that off first (swapoff)"));
+        }
+        if let Some((number, node)) = self.node(store) {
+            let runs = || {
+                format!(
+                    "the system runs from {object}; nothing here writes to it. Start from another drive, or give a folder"
+                )
+            };
+            if (is_target || !is_below) && self.snapshot.system.contains(node.device.folder()) {
+                note(Rank::System, runs());
+            }
+            for mounted in self.snapshot.mounts.iter().filter(|mounted| mounted.devices.contains(&number)) {
+                let point = &mounted.point;
+                match &mounted.program {
+                    None if stand::SYSTEM.contains(&&**point) => note(Rank::System, runs()),
+                    None => note(Rank::Mount, format!("{subject} is mounted at {point}; unmount it first")),
+                    Some(program) => note(
+                        Rank::MountElsewhere,
+                        format!(
+                            "{subject} is mounted at {point} for {program}, which sees other mounts than this one does; unmount it there \
+                             first (nsenter -t {} -m umount {point})",
+                            program.process
+                        ),
+                    ),
+                }
+            }
+            if let Some(kind) = self.snapshot.file_systems.get(&node.name) {
+                note(
+                    Rank::MountElsewhere,
+                    format!(
+                        "{subject} carries a {kind} file system that is mounted where this program can not see; unmount it there first"
+                    ),
+                );
+            }
+            if node.is_taken_by_bcache() {
+                let mut text = format!("{subject} is taken by bcache; take it out first");
+                let _ = write!(text, " (/sys/class/block/{}/bcache)", node.name);
+                note(Rank::Holder, text);
+            }
+        }
+        debug_assert!(!is_target || relation.is_empty(), "the target is called by its name");
+        self.uses.extend(uses);
+    }
+
+    /// Who uses one of them, as far as the kernel's own lists show.
+    pub(super) fn structural_use(&self) -> Option<String> {
+        self.uses.first().map(|one| one.text.clone())
+    }
+
+    /// A program that writes to one of them as such, as virtual machines do: nothing else in the system shows it.
+    pub(super) fn program(&self) -> Option<String> {
+        let sought: Vec<Store> = self.found.iter().map(|one| one.store).collect();
+        let clock = Monotonic::start();
+        let mut seen = opener_of(&sought, Access::Writing)?;
+        // Some look only for a moment, though they could write (losetup, udev's helpers).
+        for _ in 0..PASSING_TRIES {
+            clock.rest(clock.now() + PASSING_PAUSE);
+            seen = opener_of(&sought, Access::Writing)?;
+        }
+        let (program, store) = seen;
+        let subject = self.found.iter().find(|one| one.store == store).map(Overlap::subject)?;
+        Some(format!("{program} has {subject} open for writing; end that first"))
+    }
+}
+
+/// Whether two devices on the same one never share a byte: logical volumes of one manager, and partitions of one mapping. Snapshots share what
+/// lies below them, and fill up when that is written to.
+fn are_apart(one: &Node, other: &Node, on: &Node) -> bool {
+    let (Some(first), Some(second)) = (&one.mapping, &other.mapping) else {
+        return [one, other].iter().all(|node| node.name.starts_with("bcache"));
+    };
+    let part = |text: &str| {
+        let (number, rest) = text.strip_prefix("part")?.split_once('-')?;
+        Some((number.to_owned(), rest.to_owned()))
+    };
+    if let (Some((first, of_first)), Some((second, of_second))) = (part(first), part(second)) {
+        return of_first == of_second && first != second;
+    }
+    let is_origin = on.mapping.as_ref().is_some_and(|text| text.ends_with("-real"));
+    !is_origin && [first, second].iter().all(|text| text.starts_with("LVM-"))
+}

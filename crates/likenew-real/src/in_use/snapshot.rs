@@ -1,0 +1,177 @@
+//! Everything that the system shows of who uses which block device, read once.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::block::BlockDevice;
+use crate::loop_device::{Backing, Store};
+use crate::mounts::{self, DeviceNumber, Mount};
+use crate::openers::{self, Program};
+
+/// The block devices of a machine, and their users. /sys alone where it is a machine out of files.
+pub(super) struct Snapshot {
+    pub(super) nodes: BTreeMap<DeviceNumber, Node>,
+    pub(super) mounts: Vec<Mounted>,
+    pub(super) swaps: Vec<Store>,
+    /// Folders in /sys of what the system stands on.
+    pub(super) system: HashSet<PathBuf>,
+    /// The file systems' own lists: a folder of a device's name is there while its file system is mounted, wherever that is.
+    pub(super) file_systems: BTreeMap<String, String>,
+}
+
+/// One block device.
+pub(super) struct Node {
+    pub(super) device: BlockDevice,
+    pub(super) name: String,
+    pub(super) bytes: u64,
+    /// Of a partition: its disk, and where it begins there.
+    pub(super) part_of: Option<(DeviceNumber, u64)>,
+    /// What is built on it, and what it is built on.
+    pub(super) holders: Vec<DeviceNumber>,
+    pub(super) slaves: Vec<DeviceNumber>,
+    pub(super) backing: Option<Backing>,
+    /// What a mapping says that it belongs to.
+    pub(super) mapping: Option<String>,
+    /// What a disk is known by on whatever path it is reached.
+    pub(super) wwid: Option<String>,
+}
+
+/// A mount, and the devices that it writes to.
+pub(super) struct Mounted {
+    pub(super) devices: Vec<DeviceNumber>,
+    pub(super) point: String,
+    /// A program that sees it, where this one does not.
+    pub(super) program: Option<Program>,
+}
+
+impl Snapshot {
+    /// Of this machine.
+    pub(super) fn now() -> Self {
+        let mut snapshot = Self::of(Path::new("/sys"));
+        let here = mounts::all().into_iter().map(|mount| (mount, None));
+        let elsewhere =
+            openers::mounts_elsewhere().into_iter().map(|(mount, program)| (mount, Some(program)));
+        snapshot.take_mounts(here.chain(elsewhere), Path::new("/sys"));
+        snapshot.swaps = mounts::swaps();
+        snapshot.system = super::stand::carries_the_system();
+        snapshot
+    }
+
+    /// Of the devices in a /sys, which nobody uses but what /sys itself shows.
+    pub(super) fn of(sys: &Path) -> Self {
+        let links = fs::read_dir(sys.join("dev/block")).into_iter().flatten().flatten();
+        let folders = links.filter_map(|link| fs::canonicalize(link.path()).ok());
+        let nodes = folders.filter_map(|folder| {
+            let device = BlockDevice::at(folder);
+            Some((device.number()?, Node::of(device)?))
+        });
+        Self {
+            nodes: nodes.collect(),
+            mounts: Vec::new(),
+            swaps: Vec::new(),
+            system: HashSet::new(),
+            file_systems: file_systems(sys),
+        }
+    }
+
+    pub(super) fn take_mounts(&mut self, mounts: impl Iterator<Item = (Mount, Option<Program>)>, sys: &Path) {
+        let pools = btrfs(sys);
+        for (mount, program) in mounts {
+            // A file system of several devices shows none of their numbers; it names one of them, or all with colons between.
+            let named = mount.source.split(':').map(Path::new).filter(|source| source.is_absolute());
+            let mut devices: Vec<DeviceNumber> = named.filter_map(DeviceNumber::at).collect();
+            devices.push(mount.device);
+            let pool = pools
+                .iter()
+                .filter(|pool| mount.kind == "btrfs" && pool.iter().any(|one| devices.contains(one)));
+            let all: Vec<DeviceNumber> = pool.flatten().copied().collect();
+            devices.extend(all);
+            self.mounts.push(Mounted { devices, point: mount.point, program });
+        }
+        // Those that are mounted where nobody here can see.
+        for one in pools.iter().flatten() {
+            if let Some(node) = self.nodes.get(one) {
+                self.file_systems.entry(node.name.clone()).or_insert_with(|| "btrfs".to_owned());
+            }
+        }
+    }
+
+    /// Its partitions, with where each lies on it.
+    pub(super) fn partitions(&self, of: DeviceNumber) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
+        self.nodes.iter().filter_map(move |(number, node)| {
+            let (disk, start) = node.part_of?;
+            (disk == of).then(|| (*number, start..start.saturating_add(node.bytes)))
+        })
+    }
+
+    /// The loop devices that stand on a store, each with the bytes of it.
+    pub(super) fn loops(&self, on: Store) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
+        self.nodes.iter().filter_map(move |(number, node)| {
+            let backing = node.backing.as_ref().filter(|backing| backing.store == on)?;
+            Some((*number, backing.window.clone()))
+        })
+    }
+
+    /// The same disk by other paths, where nothing joins these.
+    pub(super) fn twins(&self, of: DeviceNumber) -> impl Iterator<Item = DeviceNumber> {
+        let known = self.nodes.get(&of).and_then(|node| Some((node.wwid.clone()?, node.bytes)));
+        self.nodes.iter().filter_map(move |(number, node)| {
+            let (wwid, bytes) = known.as_ref()?;
+            (*number != of && node.wwid.as_ref() == Some(wwid) && node.bytes == *bytes).then_some(*number)
+        })
+    }
+}
+
+impl Node {
+    fn of(device: BlockDevice) -> Option<Self> {
+        // The kernel counts in sectors of 512 bytes, whatever the device's own are.
+        let bytes = device.attribute("size")?.parse::<u64>().ok()?.saturating_mul(512);
+        let is_partition = device.is_partition();
+        let part_of = || Some((device.disk().number()?, device.range()?.0));
+        let numbers = |all: Vec<BlockDevice>| all.iter().filter_map(BlockDevice::number).collect();
+        Some(Self {
+            name: device.name(),
+            bytes,
+            part_of: is_partition.then(part_of).flatten(),
+            holders: numbers(device.holder_devices()),
+            slaves: numbers(device.slave_devices()),
+            backing: Backing::of(&device),
+            mapping: device.attribute("dm/uuid"),
+            wwid: device
+                .attribute("wwid")
+                .or_else(|| device.attribute("device/wwid"))
+                .filter(|_| !is_partition),
+            device,
+        })
+    }
+
+    /// Whether bcache has taken it: it shows so before anything is built on it.
+    pub(super) fn is_taken_by_bcache(&self) -> bool {
+        self.holders.is_empty() && self.slaves.is_empty() && self.device.folder().join("bcache").exists()
+    }
+}
+
+/// `/sys/fs/KIND/DEVICE` of all kinds that have such folders.
+fn file_systems(sys: &Path) -> BTreeMap<String, String> {
+    let entries = |folder: PathBuf| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
+    };
+    let kinds = entries(sys.join("fs"));
+    let all = kinds.into_iter().flat_map(|kind| {
+        entries(sys.join("fs").join(&kind)).into_iter().map(move |name| (name, kind.clone()))
+    });
+    all.collect()
+}
+
+/// The devices of each btrfs that is mounted.
+fn btrfs(sys: &Path) -> Vec<Vec<DeviceNumber>> {
+    let systems = fs::read_dir(sys.join("fs/btrfs")).into_iter().flatten().flatten();
+    let devices = |system: fs::DirEntry| {
+        let links = fs::read_dir(system.path().join("devices")).into_iter().flatten().flatten();
+        links.filter_map(|link| BlockDevice::at(fs::canonicalize(link.path()).ok()?).number()).collect()
+    };
+    systems.map(devices).collect()
+}

@@ -1,0 +1,354 @@
+//! Devices that no test machine can make are folders that look like /sys.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use super::*;
+use crate::mounts::{DeviceNumber, Mount};
+
+/// A /sys of our own, and what is mounted from it.
+struct Sys {
+    root: tempfile::TempDir,
+    mounts: Vec<Mount>,
+    system: Vec<&'static str>,
+}
+
+const MIB: u64 = 1 << 20;
+
+impl Sys {
+    fn new() -> Self {
+        Self { root: tempfile::tempdir().unwrap(), mounts: Vec::new(), system: Vec::new() }
+    }
+
+    fn path(&self) -> PathBuf {
+        fs::canonicalize(self.root.path()).unwrap()
+    }
+
+    /// The folder of a device, by a name such as `sda/sda1`.
+    fn folder(&self, name: &str) -> PathBuf {
+        self.path().join("devices").join(name)
+    }
+
+    fn write(&self, name: &str, file: &str, text: &str) {
+        let path = self.folder(name).join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{text}\n")).unwrap();
+    }
+
+    /// A device of so many MiB. Its number follows from how many there are.
+    fn disk(&self, name: &str, mib: u64) -> DeviceNumber {
+        let links = self.path().join("dev/block");
+        fs::create_dir_all(&links).unwrap();
+        // A major number that no device of this machine has.
+        let number = DeviceNumber {
+            major: 4000,
+            minor: u32::try_from(fs::read_dir(&links).unwrap().count()).unwrap(),
+        };
+        let text = format!("{}:{}", number.major, number.minor);
+        self.write(name, "dev", &text);
+        self.write(name, "size", &(mib * 2048).to_string());
+        symlink(self.folder(name), links.join(text)).unwrap();
+        number
+    }
+
+    fn part(&self, name: &str, start_mib: u64, mib: u64) -> DeviceNumber {
+        let number = self.disk(name, mib);
+        self.write(name, "partition", "1");
+        self.write(name, "start", &(start_mib * 2048).to_string());
+        number
+    }
+
+    /// Two disks, each with two partitions: from 1 to 5 MiB, and from 5 to 9.
+    fn two_disks(&self) {
+        for disk in ["sda", "sdb"] {
+            self.disk(disk, 16);
+            self.part(&format!("{disk}/{disk}1"), 1, 4);
+            self.part(&format!("{disk}/{disk}2"), 5, 4);
+        }
+    }
+
+    /// A device that is built on others.
+    fn built(&self, name: &str, on: &[&str]) -> DeviceNumber {
+        let number = self.disk(name, 4);
+        for below in on {
+            let link = |from: &str, kind: &str, to: &str| {
+                let links = self.folder(from).join(kind);
+                fs::create_dir_all(&links).unwrap();
+                symlink(self.folder(to), links.join(to.rsplit('/').next().unwrap())).unwrap();
+            };
+            link(name, "slaves", below);
+            link(below, "holders", name);
+        }
+        number
+    }
+
+    fn mapping(&self, name: &str, uuid: &str, on: &[&str]) -> DeviceNumber {
+        let number = self.built(name, on);
+        self.write(name, "dm/uuid", uuid);
+        number
+    }
+
+    fn mount(&mut self, device: DeviceNumber) {
+        self.mount_at(device, "/mnt/x", "ext4");
+    }
+
+    fn mount_at(&mut self, device: DeviceNumber, point: &str, kind: &str) {
+        self.mounts.push(Mount {
+            id: 1,
+            device,
+            point: point.into(),
+            kind: kind.into(),
+            source: "none".into(),
+            options: "rw".into(),
+        });
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot::of(&self.path());
+        snapshot.take_mounts(self.mounts.iter().map(|mount| (mount.clone(), None)), &self.path());
+        snapshot.system = self.system.iter().map(|name| self.folder(name)).collect();
+        snapshot
+    }
+
+    fn asked(&self, name: &str) -> Option<String> {
+        let target = Target::device(&BlockDevice::at(self.folder(name))).unwrap();
+        Overlaps::of(&self.snapshot(), &target).structural_use()
+    }
+
+    #[track_caller]
+    fn refused(&self, names: &[&str], words: &[&str]) {
+        for name in names {
+            let text = self.asked(name).unwrap_or_else(|| panic!("nobody uses {name}"));
+            for word in words {
+                assert!(text.contains(word), "{name}: \"{word}\" is missing in: {text}");
+            }
+        }
+    }
+
+    #[track_caller]
+    fn free(&self, names: &[&str]) {
+        for name in names {
+            assert_eq!(self.asked(name), None, "{name}");
+        }
+    }
+}
+
+#[test]
+fn partitions_and_their_disk_share_bytes_and_partitions_do_not() {
+    let mut sys = Sys::new();
+    sys.two_disks();
+    sys.free(&["sda", "sda/sda1", "sda/sda2"]);
+    let gap = sys.part("sda/sda3", 9, 4);
+    sys.mount(gap);
+    sys.refused(&["sda", "sda/sda3"], &["sda3 is mounted at /mnt/x; unmount it first"]);
+    sys.free(&["sda/sda1", "sda/sda2", "sdb"]);
+    // A partition that another one lies in, as an extended one may be shown.
+    sys.part("sda/sda4", 8, 2);
+    sys.refused(&["sda/sda4"], &["sda3 is mounted at"]);
+}
+
+#[test]
+fn what_a_mapping_is_built_on_is_used() {
+    let mut sys = Sys::new();
+    sys.two_disks();
+    let home = sys.mapping("dm-0", "LVM-a1", &["sda/sda2"]);
+    sys.mapping("dm-1", "LVM-a2", &["sda/sda2"]);
+    sys.mapping("dm-2", "CRYPT-LUKS2-x", &["dm-1"]);
+    sys.refused(&["sda", "sda/sda2"], &["sda2 carries dm-", "take that down first"]);
+    sys.refused(&["dm-1"], &["dm-1 carries dm-2"]);
+    sys.free(&["sda/sda1", "sdb", "dm-0", "dm-2"]);
+    sys.mount(home);
+    sys.refused(
+        &["sda", "sda/sda2"],
+        &["dm-0, which is built on sda2, is mounted at /mnt/x; unmount it first"],
+    );
+    // Another volume of the same manager is what it keeps apart.
+    sys.free(&["dm-2", "sda/sda1"]);
+    sys.refused(&["dm-0"], &["dm-0 is mounted at"]);
+}
+
+#[test]
+fn mappings_that_nobody_keeps_apart_may_share_bytes() {
+    let sys = Sys::new();
+    sys.two_disks();
+    for (number, uuid) in ["", "LVM-a1", "part1-mpath-x", "part2-mpath-x", "part2-mpath-y"].iter().enumerate()
+    {
+        sys.mapping(&format!("dm-{number}"), uuid, &["sdb"]);
+    }
+    sys.refused(&["dm-0", "dm-1", "dm-2", "dm-3", "dm-4"], &["sdb, which dm-", "carries dm-"]);
+    let sys = Sys::new();
+    sys.disk("dm-9", 8);
+    for number in [1, 2] {
+        sys.mapping(&format!("dm-{number}"), &format!("part{number}-mpath-x"), &["dm-9"]);
+    }
+    sys.free(&["dm-1", "dm-2"]);
+    // A snapshot fills up when its origin is written.
+    let sys = Sys::new();
+    sys.two_disks();
+    sys.mapping("dm-1", "LVM-x-real", &["sda/sda1"]);
+    sys.mapping("dm-2", "LVM-x", &["dm-1"]);
+    sys.mapping("dm-3", "LVM-snapshot", &["dm-1"]);
+    sys.refused(&["dm-2"], &["dm-1, which dm-2 is built on, carries dm-3"]);
+}
+
+#[test]
+fn a_member_of_an_array_is_used_and_its_partitions_tell_for_themselves() {
+    let mut sys = Sys::new();
+    sys.two_disks();
+    sys.built("md0", &["sda/sda1", "sdb/sdb1"]);
+    let first = sys.part("md0/md0p1", 0, 2);
+    sys.part("md0/md0p2", 2, 2);
+    sys.refused(&["sda", "sda/sda1", "sdb", "sdb/sdb1"], &["1 carries md0"]);
+    sys.mount(first);
+    sys.refused(&["sdb/sdb1"], &["md0p1, which is built on sdb1, is mounted at"]);
+    sys.refused(&["md0", "md0/md0p1"], &["md0p1 is mounted at"]);
+    sys.free(&["md0/md0p2", "sda/sda2"]);
+}
+
+#[test]
+fn one_drive_by_two_paths_is_one_drive() {
+    let mut sys = Sys::new();
+    sys.two_disks();
+    for disk in ["sda", "sdb"] {
+        sys.write(disk, "device/wwid", "naa.5000c500a1b2c3d4");
+    }
+    sys.free(&["sda", "sdb/sdb2"]);
+    let first = sys.part("sdb/sdb3", 12, 1);
+    sys.mount(first);
+    let words =
+        ["sdb3, which is the same drive as sda by another path (naa.5000c500a1b2c3d4), is mounted at"];
+    sys.refused(&["sda"], &words);
+    sys.free(&["sda/sda1", "sda/sda2"]);
+    // Joined, the mapping is used, and each path carries it.
+    let sys = Sys::new();
+    sys.two_disks();
+    sys.mapping("dm-0", "mpath-naa", &["sda", "sdb"]);
+    sys.refused(&["sda", "sdb", "sda/sda1"], &["carries dm-0"]);
+    sys.free(&["dm-0"]);
+}
+
+#[test]
+fn what_bcache_has_taken_is_used() {
+    let mut sys = Sys::new();
+    sys.two_disks();
+    sys.disk("nvme0n1", 16);
+    sys.write("sdb/sdb2", "bcache/state", "dirty");
+    sys.refused(&["sdb", "sdb/sdb2"], &["sdb2 is taken by bcache"]);
+    sys.free(&["sdb/sdb1", "nvme0n1"]);
+    sys.built("bcache0", &["sda", "nvme0n1"]);
+    let second = sys.built("bcache1", &["sdb/sdb2", "nvme0n1"]);
+    sys.write("bcache1", "bcache/state", "dirty");
+    sys.mount(second);
+    sys.refused(&["sda", "sda/sda1"], &["carries bcache0"]);
+    sys.refused(&["nvme0n1"], &["bcache1, which is built on nvme0n1, is mounted at"]);
+    sys.free(&["bcache0"]);
+}
+
+#[test]
+fn file_systems_are_found_where_no_mount_shows_them() {
+    let mut sys = Sys::new();
+    sys.two_disks();
+    fs::create_dir_all(sys.path().join("fs/ext4/sda2")).unwrap();
+    sys.refused(
+        &["sda", "sda/sda2"],
+        &["sda2 carries a ext4 file system that is mounted where", "unmount it there"],
+    );
+    sys.free(&["sda/sda1"]);
+    let devices = sys.path().join("fs/btrfs/0-1-2/devices");
+    fs::create_dir_all(&devices).unwrap();
+    for name in ["sda1", "sdb1"] {
+        symlink(sys.folder(&format!("{}/{name}", &name[..3])), devices.join(name)).unwrap();
+    }
+    sys.refused(&["sda/sda1", "sdb", "sdb/sdb1"], &["1 carries a btrfs file system"]);
+    sys.free(&["sdb/sdb2"]);
+    // The mount has a number of its own, and names one of them.
+    let shown =
+        DeviceNumber::parse(&fs::read_to_string(sys.folder("sda/sda1").join("dev")).unwrap()).unwrap();
+    sys.mount_at(shown, "/mnt/pool", "btrfs");
+    sys.refused(&["sdb", "sdb/sdb1"], &["sdb1 is mounted at /mnt/pool"]);
+}
+
+#[test]
+fn the_system_is_told_first_and_by_its_name() {
+    let mut sys = Sys::new();
+    sys.two_disks();
+    let root = sys.mapping("dm-0", "LVM-root", &["sda/sda2"]);
+    sys.system = vec!["dm-0", "sda/sda2", "sda"];
+    sys.mount_at(root, "/", "ext4");
+    sys.refused(&["sda", "sda/sda2", "dm-0"], &["the system runs from", "Start from another drive"]);
+    sys.free(&["sda/sda1", "sdb"]);
+}
+
+/// Windows of two loop devices over one file, in bytes: of the mounted one and of the one that is asked for. A limit of 0 is none.
+#[test]
+fn windows_over_one_file_meet_by_a_byte() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(16 * MIB).unwrap();
+    let cases = [
+        ((0, 0), (0, 0), true),
+        ((0, 4096), (4096, 0), false),
+        ((0, 4097), (4096, 0), true),
+        ((4096, 4096), (0, 4096), false),
+        ((4096, 4096), (0, 4608), true),
+        ((8 * MIB, 0), (0, 8 * MIB), false),
+        // Without a limit it reaches as far as the file will.
+        ((64 * MIB, 0), (64 * MIB, 4096), true),
+        ((MIB, 4096), (MIB, 4096), true),
+    ];
+    for (mounted, asked, shares) in cases {
+        let mut sys = Sys::new();
+        let attach = |sys: &Sys, name: &str, (offset, limit): (u64, u64)| {
+            let bytes = if limit == 0 { 4 * MIB } else { limit };
+            let number = sys.disk(name, 1);
+            sys.write(name, "size", &(bytes / 512).max(1).to_string());
+            sys.write(name, "loop/backing_file", file.path().to_str().unwrap());
+            sys.write(name, "loop/offset", &offset.to_string());
+            sys.write(name, "loop/sizelimit", &limit.to_string());
+            number
+        };
+        let number = attach(&sys, "loop900", mounted);
+        attach(&sys, "loop901", asked);
+        sys.mount(number);
+        let found = sys.asked("loop901");
+        assert_eq!(found.is_some(), shares, "{mounted:?} {asked:?}: {found:?}");
+        if let Some(text) = found {
+            let path = file.path().display();
+            let expected = format!("loop900, which lies over the same bytes of {path}, is mounted at /mnt/x");
+            assert!(text.starts_with(&expected), "{text}");
+        }
+        // The same of the file.
+        let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
+        let target = Target::file(device, inode, 16 * MIB);
+        let found = Overlaps::of(&sys.snapshot(), &target).structural_use();
+        assert_eq!(found.is_some(), mounted.0 < 16 * MIB || asked.0 < 16 * MIB, "{found:?}");
+    }
+}
+
+#[test]
+fn holes_of_a_disk_are_asked_for_alone() {
+    let mut sys = Sys::new();
+    sys.two_disks();
+    let number = sys.disk("loop900", 2);
+    sys.write("loop900", "loop/backing_file", "/dev/null");
+    sys.mount(number);
+    let disk = BlockDevice::at(sys.folder("sda"));
+    let mut snapshot = sys.snapshot();
+    let store = Store::Device(disk.number().unwrap());
+    let node = snapshot.nodes.get_mut(&number).unwrap();
+    node.backing = Some(crate::loop_device::Backing { store, window: 10 * MIB..11 * MIB });
+    let asked = |ranges| Overlaps::of(&snapshot, &Target::parts(&disk, ranges).unwrap()).structural_use();
+    let whole = |range: Range<u64>| vec![range];
+    assert_eq!(asked(vec![0..MIB, 9 * MIB..10 * MIB, 11 * MIB..16 * MIB]), None);
+    let text = asked(vec![0..MIB, 9 * MIB..16 * MIB]).unwrap();
+    assert!(text.contains("loop900, which lies on sda, is mounted"), "{text}");
+    assert_eq!(asked(whole(0..MIB)), None);
+}
+
+#[test]
+fn this_machine_is_seen_as_it_is() {
+    let root = Mount::of(fs::File::open("/").unwrap()).unwrap();
+    let Some(device) = below(&root) else { return eprintln!("SKIPPED: / is on no device") };
+    let reason = use_of(&Target::device(&device).unwrap()).unwrap();
+    assert!(reason.contains("the system runs from"), "{reason}");
+}

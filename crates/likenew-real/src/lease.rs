@@ -1,0 +1,109 @@
+//! A lease for writing: nobody else has the file open, and whoever wants to open it or cut it off waits until the lease is given back.
+//!
+//! The system tells the holder of a lease by a signal that somebody waits. By default that is SIGIO, which ends a process that does not expect it;
+//! and any handler or mask belongs to the whole process, whose other threads and libraries know nothing of it. So every lease is told by SIGURG, which a
+//! process ignores unless it asks for it, and who holds one asks the system instead (F_GETLEASE).
+
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::time::Duration;
+
+/// `F_SETSIG` of asm-generic/fcntl.h, which the `libc` crate leaves out.
+const F_SETSIG: libc::c_int = 10;
+
+/// Held until it is dropped, or the system takes it away (fcntl(2), F_SETLEASE).
+#[derive(Debug)]
+pub(crate) struct Lease(OwnedFd);
+
+/// Why there is no lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoLease {
+    /// Somebody else has the file open, runs it or has it mapped.
+    Taken,
+    /// Only the owner of the file and root are given one.
+    NotOwner,
+    /// The file system gives none.
+    Unknown,
+}
+
+impl Lease {
+    /// Of a file that is open for reading and writing.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn take(file: impl AsFd) -> Result<Self, NoLease> {
+        // A copy of the descriptor is the same open file, so the lease is held as long as either.
+        let copy = file.as_fd().try_clone_to_owned().map_err(|_| NoLease::Unknown)?;
+        // First the signal: whoever comes right after the lease was given would send the default one.
+        let taken =
+            call(&copy, F_SETSIG, libc::SIGURG).and_then(|_| call(&copy, libc::F_SETLEASE, libc::F_WRLCK));
+        match taken {
+            Ok(_) => Ok(Self(copy)),
+            Err(libc::EAGAIN) => Err(NoLease::Taken),
+            Err(libc::EACCES) => Err(NoLease::NotOwner),
+            Err(_) => Err(NoLease::Unknown),
+        }
+    }
+
+    /// Whether it is held and nobody wants the file.
+    pub(crate) fn is_held(&self) -> bool {
+        call(&self.0, libc::F_GETLEASE, 0) == Ok(libc::F_WRLCK)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Before the last descriptor is closed, so that whoever waits need not wait for that.
+        let _ = call(&self.0, libc::F_SETLEASE, libc::F_UNLCK);
+    }
+}
+
+/// How long the system has others wait for the holder of a lease before it takes the lease away; none where they wait for ever.
+pub(crate) fn patience() -> Option<Duration> {
+    // What the kernel begins with, where it does not say (fcntl(2)).
+    const DEFAULT_S: u64 = 45;
+    let text = std::fs::read_to_string("/proc/sys/fs/lease-break-time").unwrap_or_default();
+    let seconds = text.trim().parse().unwrap_or(DEFAULT_S);
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+fn call(file: impl AsFd, command: libc::c_int, argument: libc::c_int) -> Result<libc::c_int, libc::c_int> {
+    let fd = file.as_fd().as_raw_fd();
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a plain number.
+    let answer = unsafe { libc::fcntl(fd, command, argument) };
+    if answer >= 0 { Ok(answer) } else { Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    /// The signal by which a lease of this file is told (0 is SIGIO).
+    fn signal(file: &File) -> libc::c_int {
+        const F_GETSIG: libc::c_int = 11;
+        call(file, F_GETSIG, 0).unwrap()
+    }
+
+    #[test]
+    fn who_wants_the_file_waits_and_does_not_end_its_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "mine").unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let lease = match Lease::take(&file) {
+            Ok(lease) => lease,
+            Err(why) => return eprintln!("SKIPPED: no lease here: {why:?}"),
+        };
+        assert_eq!(signal(&file), libc::SIGURG);
+        assert!(lease.is_held());
+        let other = std::thread::spawn(move || std::fs::read(path).unwrap());
+        while lease.is_held() {
+            std::thread::yield_now();
+        }
+        assert!(!other.is_finished(), "it waits, and this process goes on");
+        drop(lease);
+        drop(file);
+        assert_eq!(other.join().unwrap(), b"mine");
+    }
+}

@@ -1,0 +1,230 @@
+//! NVMe: Identify Controller and Identify Namespace (NVM Express Base Specification 2.0, figure 275; NVM Command Set Specification 1.0,
+//! figure 97).
+
+use super::bytes::little;
+use super::sanitize::Sanitize;
+
+/// Bytes of both answers.
+pub(crate) const IDENTIFY_BYTES: usize = 4096;
+const KELVIN: f64 = 273.0;
+/// Bytes of the units of HMPRE and HMMIN.
+const HOST_MEMORY_UNIT_BYTES: u64 = 4096;
+
+/// Identify Controller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Controller<'a>(&'a [u8]);
+
+impl<'a> Controller<'a> {
+    /// Nothing of an answer that is too short.
+    pub(crate) fn parse(answer: &'a [u8]) -> Option<Self> {
+        answer.get(..IDENTIFY_BYTES).map(Self)
+    }
+
+    fn number(&self, at: usize, length: usize) -> u64 {
+        little(self.0, at, length).unwrap_or_default()
+    }
+
+    /// Format NVM is supported (OACS, bit 1).
+    pub(crate) fn formats(&self) -> bool {
+        self.number(256, 2) >> 1 & 1 == 1
+    }
+
+    /// A format, or an erase by it, reaches all namespaces (FNA, bits 0 and 1).
+    pub(crate) fn formats_all_namespaces(&self) -> bool {
+        self.number(524, 1) & 0b11 != 0
+    }
+
+    /// A format can erase by its key (FNA, bit 2).
+    pub(crate) fn erases_key(&self) -> bool {
+        self.number(524, 1) >> 2 & 1 == 1
+    }
+
+    /// Dataset Management is supported, which is how NVMe trims (ONCS, bit 2).
+    pub(crate) fn trims(&self) -> bool {
+        self.number(520, 2) >> 2 & 1 == 1
+    }
+
+    /// Degrees from which it warns, and at which it is critical (WCTEMP, CCTEMP); none where it names none.
+    pub(crate) fn temperature_limits_c(&self) -> (Option<f64>, Option<f64>) {
+        let celsius =
+            |at| Some(self.number(at, 2)).filter(|kelvin| *kelvin > 0).map(|kelvin| kelvin as f64 - KELVIN);
+        (celsius(266), celsius(268))
+    }
+
+    /// Memory of the host that it wants, and the least that is of use to it (HMPRE, HMMIN), in bytes.
+    pub(crate) fn host_memory_bytes(&self) -> (u64, u64) {
+        (self.number(272, 4) * HOST_MEMORY_UNIT_BYTES, self.number(276, 4) * HOST_MEMORY_UNIT_BYTES)
+    }
+
+    /// What it can sanitize by; nothing where it cannot (SANICAP, bytes 331 to 328).
+    pub(crate) fn sanitize(&self) -> Option<Sanitize> {
+        let bit = |bit: u32| self.number(328, 4) >> bit & 1 == 1;
+        let found = Sanitize { crypto: bit(0), block: bit(1), overwrite: bit(2) };
+        found.is_any().then_some(found)
+    }
+}
+
+/// One of the formats that a namespace can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LbaFormat {
+    pub(crate) block_bytes: u64,
+    pub(crate) metadata_bytes: u16,
+    /// Relative performance: 0 is best, 3 is degraded.
+    pub(crate) performance: u8,
+}
+
+/// Identify Namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Namespace {
+    /// NSZE.
+    pub(crate) size_blocks: u64,
+    /// NUSE, where the drive counts what is in use; many give the size there.
+    pub(crate) used_blocks: Option<u64>,
+    /// The formats that it supports, by their index; none in the place of one that makes no sense.
+    pub(crate) formats: Vec<Option<LbaFormat>>,
+    /// The index of the format in use (FLBAS).
+    pub(crate) format_index: u8,
+    /// The format in use.
+    pub(crate) format: LbaFormat,
+    /// Metadata stands behind each block, in one with it (FLBAS, bit 4).
+    pub(crate) extended_blocks: bool,
+    /// Kind of protection information; 0 for none (DPS, bits 2 to 0).
+    pub(crate) protection: u8,
+    /// Protection information stands first in the metadata (DPS, bit 3).
+    pub(crate) protection_first: bool,
+    /// What deallocated blocks read as (DLFEAT).
+    pub(crate) deallocated: u8,
+}
+
+/// Formats from byte 128 on, of four bytes each.
+const FORMATS_AT: usize = 128;
+const FORMATS_MAX: usize = 64;
+
+impl Namespace {
+    /// Nothing of an answer that is too short or whose format in use makes no sense.
+    pub(crate) fn parse(answer: &[u8]) -> Option<Self> {
+        let answer = answer.get(..IDENTIFY_BYTES)?;
+        let (size_blocks, used) = (little(answer, 0, 8)?, little(answer, 16, 8)?);
+        let count = (usize::from(answer[25]) + 1).min(FORMATS_MAX);
+        let format_index = format_index(answer[26], count);
+        let format = lba_format(answer, usize::from(format_index))?;
+        Some(Self {
+            size_blocks,
+            used_blocks: (used < size_blocks).then_some(used),
+            formats: (0..count).map(|index| lba_format(answer, index)).collect(),
+            format_index,
+            format,
+            extended_blocks: answer[26] >> 4 & 1 == 1,
+            protection: answer[29] & 0b111,
+            protection_first: answer[29] >> 3 & 1 == 1,
+            deallocated: answer[33],
+        })
+    }
+
+    /// The size of a block of the best format without metadata, where the drive ranks one above the format in use.
+    pub(crate) fn better_block_bytes(&self) -> Option<u64> {
+        let plain = self.formats.iter().flatten().filter(|format| format.metadata_bytes == 0);
+        let best = plain.min_by_key(|format| format.performance)?;
+        (best.performance < self.format.performance).then_some(best.block_bytes)
+    }
+}
+
+/// FLBAS: bits 3 to 0, and above them bits 6 and 5 where there are more than 16 formats.
+fn format_index(flbas: u8, count: usize) -> u8 {
+    let upper = if count > 16 { flbas >> 5 & 0b11 } else { 0 };
+    upper << 4 | flbas & 0xF
+}
+
+/// MS, LBADS and RP. Blocks shorter than 512 bytes or longer than 64 KiB are none that a drive has.
+fn lba_format(answer: &[u8], index: usize) -> Option<LbaFormat> {
+    let at = FORMATS_AT + 4 * index;
+    let exponent = *answer.get(at + 2)?;
+    let (metadata_bytes, performance) = (little(answer, at, 2)? as u16, answer.get(at + 3)? & 0b11);
+    (9..=16).contains(&exponent).then(|| LbaFormat {
+        block_bytes: 1 << exponent,
+        metadata_bytes,
+        performance,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Identify Namespace of a drive with these formats (MS, LBADS, RP) and this FLBAS: 1000 blocks, 400 in use.
+    fn identify(flbas: u8, formats: &[(u16, u8, u8)]) -> Vec<u8> {
+        let mut answer = vec![0; IDENTIFY_BYTES];
+        answer[..8].copy_from_slice(&1000u64.to_le_bytes());
+        answer[16..24].copy_from_slice(&400u64.to_le_bytes());
+        (answer[25], answer[26]) = (formats.len() as u8 - 1, flbas);
+        for (index, (metadata, exponent, performance)) in formats.iter().enumerate() {
+            let at = FORMATS_AT + 4 * index;
+            answer[at..at + 2].copy_from_slice(&metadata.to_le_bytes());
+            (answer[at + 2], answer[at + 3]) = (*exponent, *performance);
+        }
+        answer
+    }
+
+    #[test]
+    fn the_format_in_use_has_six_bits_where_there_are_more_than_sixteen() {
+        let mut formats = vec![(0, 9, 2); 64];
+        for (index, flbas) in [(17, 0x21), (33, 0x41), (63, 0x6F)] {
+            formats[index] = (8, 12, 0);
+            let namespace = Namespace::parse(&identify(flbas, &formats)).unwrap();
+            assert_eq!((usize::from(namespace.format_index), namespace.format.block_bytes), (index, 4096));
+            assert_eq!(namespace.format.metadata_bytes, 8);
+            formats[index] = (0, 9, 2);
+        }
+        // With sixteen, or fewer, the upper bits were reserved once, and mean nothing.
+        let namespace = Namespace::parse(&identify(0x61, &[(0, 9, 2), (0, 12, 0)])).unwrap();
+        assert_eq!((namespace.format_index, namespace.format.block_bytes), (1, 4096));
+    }
+
+    #[test]
+    fn a_namespace_says_its_size_and_use() {
+        let mut answer = identify(1 | 1 << 4, &[(0, 9, 2), (8, 12, 0)]);
+        (answer[29], answer[33]) = (1 | 1 << 3, 0b1001);
+        let namespace = Namespace::parse(&answer).unwrap();
+        assert_eq!((namespace.size_blocks, namespace.used_blocks), (1000, Some(400)));
+        assert_eq!(
+            (namespace.extended_blocks, namespace.protection, namespace.protection_first),
+            (true, 1, true)
+        );
+        assert_eq!(namespace.deallocated, 9);
+        answer[16..24].copy_from_slice(&1000u64.to_le_bytes());
+        assert_eq!(Namespace::parse(&answer).unwrap().used_blocks, None);
+        assert_eq!(Namespace::parse(&answer[..4095]), None);
+        answer[26] = 2;
+        assert_eq!(Namespace::parse(&answer), None, "a format without a size of block");
+    }
+
+    #[test]
+    fn a_better_format_is_one_that_the_drive_ranks_higher() {
+        let better =
+            |flbas, formats: &[_]| Namespace::parse(&identify(flbas, formats)).unwrap().better_block_bytes();
+        assert_eq!(better(0, &[(0, 9, 2), (0, 12, 0)]), Some(4096));
+        assert_eq!(better(1, &[(0, 9, 2), (0, 12, 0)]), None);
+        assert_eq!(better(0, &[(0, 9, 2), (8, 12, 0)]), None, "one with metadata is for others");
+        let mut many = vec![(0, 9, 1); 20];
+        (many[1], many[17]) = ((0, 9, 3), (0, 12, 0));
+        assert_eq!(better(0x21, &many), None, "format 17 is in use, and is the best");
+    }
+
+    #[test]
+    fn a_controller_says_what_it_can() {
+        let mut answer = vec![0; IDENTIFY_BYTES];
+        let plain = Controller::parse(&answer).unwrap();
+        assert!(!plain.formats() && !plain.trims() && plain.sanitize().is_none());
+        assert_eq!((plain.temperature_limits_c(), plain.host_memory_bytes()), ((None, None), (0, 0)));
+        (answer[256], answer[520], answer[524], answer[328]) = (0b10, 0b100, 0b110, 0b101);
+        answer[266..270].copy_from_slice(&[0x5B, 0x01, 0x61, 0x01]);
+        answer[272..280].copy_from_slice(&[0, 0x40, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF]);
+        let controller = Controller::parse(&answer).unwrap();
+        assert!(controller.formats() && controller.trims());
+        assert!(controller.formats_all_namespaces() && controller.erases_key());
+        assert_eq!(controller.temperature_limits_c(), (Some(74.0), Some(80.0)));
+        assert_eq!(controller.host_memory_bytes(), (64 << 20, 0xFFFF_FFFF * 4096));
+        assert_eq!(controller.sanitize(), Some(Sanitize { crypto: true, block: false, overwrite: true }));
+        assert!(Controller::parse(&answer[..200]).is_none());
+    }
+}

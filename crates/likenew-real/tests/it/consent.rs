@@ -1,0 +1,172 @@
+//! Consent to overwrite: given for what was looked at and named, by nobody else used, and for nothing else.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use crate::support::{Loop, Mounted, disk_folder, filled_file, lane, one, refusal, run, run_when_free, says};
+use likenew_core::fault::Fault;
+use likenew_core::io::{Op, Outcome};
+use likenew_real::consent::{Agreement, Consent, Loss};
+use likenew_real::open::{Options, open};
+
+fn agreement(id: &str, destroy: &[&str]) -> Agreement {
+    Agreement { id: id.into(), destroy: destroy.iter().map(|name| (*name).to_owned()).collect() }
+}
+
+/// An image of 32 MiB, and a loop device over it.
+fn device() -> Option<(tempfile::TempDir, std::path::PathBuf, Loop)> {
+    let place = disk_folder();
+    let image = place.path().join("stick.img");
+    File::create_new(&image).unwrap().set_len(32 << 20).unwrap();
+    let device = Loop::attach(&image)?;
+    Some((place, image, device))
+}
+
+#[test]
+fn a_device_is_overwritten_when_it_is_named_and_only_then() {
+    let Some((_place, image, device)) = device() else { return };
+    let loss = Loss::at(&device.0).unwrap();
+    assert_eq!((loss.bytes, loss.id.kind), (32 << 20, "backing file"));
+    assert_eq!(Path::new(&loss.id.text), fs::canonicalize(&image).unwrap());
+    for wrong in ["", "stick.img", "/dev/loop0", &loss.id.text.to_uppercase()] {
+        let text = refusal(Consent::to_overwrite(&device.0, &agreement(wrong, &[])));
+        says(&text, &["is not its backing file", &loss.id.text]);
+    }
+    let consent = Consent::to_overwrite(&device.0, &agreement(&loss.id.text, &[])).unwrap();
+    says(
+        &refusal(Consent::to_overwrite(&device.0, &agreement(&loss.id.text, &[]))),
+        &["holds it exclusively"],
+    );
+    let mut drive = open(&device.0, Options { consent: Some(consent), ..Options::default() }).unwrap();
+    assert!(drive.geometry().writable);
+    assert_eq!(one(&mut lane(&mut *drive), Op::Write, 4096, 4096).unwrap(), Outcome::Done);
+}
+
+#[test]
+fn what_a_device_carries_has_to_be_named_too() {
+    let Some((_place, _image, device)) = device() else { return };
+    let name = device.0.to_str().unwrap();
+    if run_when_free("mkfs.ext4", &["-q", "-F", name]).is_none() {
+        return;
+    }
+    let loss = Loss::at(&device.0).unwrap();
+    assert_eq!(loss.carries, ["ext"]);
+    says(&loss.to_string(), &["This overwrites", "32 MiB", "it carries ext"]);
+    for named in [&[][..], &["xfs"], &["extra"]] {
+        let text = refusal(Consent::to_overwrite(&device.0, &agreement(&loss.id.text, named)));
+        says(&text, &["it carries ext", "--destroy ext"]);
+    }
+    drop(Consent::to_overwrite(&device.0, &agreement(&loss.id.text, &["xfs", "EXT"])).unwrap());
+}
+
+#[test]
+fn a_device_that_somebody_uses_is_refused_whatever_was_typed() {
+    let Some((_place, _image, device)) = device() else { return };
+    let name = device.0.to_str().unwrap();
+    let id = Loss::at(&device.0).unwrap().id.text;
+    let attempt = || Consent::to_overwrite(&device.0, &agreement(&id, &["ext", "swap", "dos"]));
+    if run_when_free("mkfs.ext4", &["-q", "-F", name]).is_some()
+        && let Some(mounted) = Mounted::mount(&[name])
+    {
+        says(&refusal(attempt()), &["is mounted at", mounted.path().to_str().unwrap(), "unmount it"]);
+    }
+    if run_when_free("mkswap", &["-f", name]).is_some() && run("swapon", &[name]).is_some() {
+        let text = refusal(attempt());
+        run("swapoff", &[name]);
+        says(&text, &["serves as swap", "swapoff"]);
+    }
+    if let Some(above) = Loop::attach(&device.0) {
+        let carried = format!("carries {}", above.0.file_name().unwrap().to_str().unwrap());
+        says(&refusal(attempt()), &[&carried, "losetup -d"]);
+    }
+    drop(attempt().unwrap());
+}
+
+#[test]
+fn a_disk_is_refused_for_the_sake_of_its_partitions() {
+    let Some((_place, image, device)) = device() else { return };
+    let name = device.0.to_str().unwrap();
+    // A partition table of the oldest kind: one entry of type 0x83, from block 64, 24 MiB long, and the signature.
+    let mut table = [0; 512];
+    table[450] = 0x83;
+    table[454..458].copy_from_slice(&64u32.to_le_bytes());
+    table[458..462].copy_from_slice(&49152u32.to_le_bytes());
+    table[510..].copy_from_slice(&[0x55, 0xAA]);
+    File::options().write(true).open(&image).unwrap().write_all_at(&table, 0).unwrap();
+    if run("partx", &["--add", name]).is_none() {
+        return;
+    }
+    let part = format!("{name}p1");
+    let id = Loss::at(&device.0).unwrap().id.text;
+    let of_part = Loss::at(Path::new(&part)).map(|loss| loss.id.text);
+    let mounted = run_when_free("mkfs.ext4", &["-q", "-F", &part]).and_then(|_| Mounted::mount(&[&part]));
+    let text = mounted
+        .map(|_mounted| refusal(Consent::to_overwrite(&device.0, &agreement(&id, &["dos", "ext", "gpt"]))));
+    let unnamed = refusal(Consent::to_overwrite(&device.0, &agreement(&id, &[])));
+    run("partx", &["--delete", name]);
+    assert_eq!(of_part.unwrap(), format!("{id}-part1"));
+    says(&unnamed, &["it carries dos"]);
+    if let Some(text) = text {
+        says(&text, &["p1 is mounted at", "unmount it"]);
+    }
+}
+
+#[test]
+fn the_disk_under_the_system_is_refused_before_anything_is_asked() {
+    let source = run("findmnt", &["-n", "-o", "SOURCE", "/"]).filter(|source| source.starts_with("/dev/"));
+    let Some(source) = source else { return eprintln!("SKIPPED: the root file system is on no device") };
+    says(&refusal(Loss::at(Path::new(&source))), &["the system runs from"]);
+}
+
+#[test]
+fn a_file_is_overwritten_when_it_is_named_and_nobody_else_has_it() {
+    let place = disk_folder();
+    let path = filled_file(place.path(), 64 << 10);
+    let before = fs::read(&path).unwrap();
+    says(
+        &refusal(Consent::to_overwrite(&path, &agreement("other", &[]))),
+        &["not its file name", "\"filled\""],
+    );
+    {
+        let _reader = File::open(&path).unwrap();
+        says(&refusal(Consent::to_overwrite(&path, &agreement("filled", &[]))), &["has it open"]);
+    }
+    if let Some(_device) = Loop::attach(&path) {
+        says(&refusal(Consent::to_overwrite(&path, &agreement("filled", &[]))), &["losetup -d"]);
+    }
+    let link = place.path().join("second");
+    fs::hard_link(&path, &link).unwrap();
+    says(&refusal(Consent::to_overwrite(&path, &agreement("filled", &[]))), &["hard links"]);
+    fs::remove_file(&link).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), before, "so far nothing was changed");
+
+    let consent = Consent::to_overwrite(&path, &agreement("filled", &[])).unwrap();
+    says(&refusal(Consent::to_overwrite(&path, &agreement("filled", &[]))), &["lock"]);
+    let other = filled_file(&tempfile::tempdir_in(place.path()).unwrap().keep(), 64 << 10);
+    let elsewhere = open(&other, Options { consent: Some(consent), ..Options::default() });
+    says(&refusal(elsewhere), &["something else"]);
+    let consent = Consent::to_overwrite(&path, &agreement("filled", &[])).unwrap();
+    let mut drive = open(&path, Options { consent: Some(consent), ..Options::default() }).unwrap();
+    let mut lane = lane(&mut *drive);
+    lane.buffer(likenew_core::io::Slot(0))[..4096].fill(7);
+    assert_eq!(one(&mut lane, Op::Write, 8192, 4096).unwrap(), Outcome::Done);
+    drop(lane);
+    drop(drive);
+    let after = fs::read(&path).unwrap();
+    assert_eq!(after.len(), before.len(), "its length stays");
+    assert_eq!((&after[..8192], &after[12288..]), (&before[..8192], &before[12288..]));
+    assert!(after[8192..12288].iter().all(|byte| *byte == 7));
+}
+
+#[test]
+fn what_is_neither_device_nor_file_is_refused() {
+    let place = disk_folder();
+    for path in [place.path(), Path::new("/dev/null"), Path::new("/does/not/exist")] {
+        match Loss::at(path) {
+            Err(Fault::Refused(text) | Fault::Unsuitable(text)) => assert!(!text.is_empty()),
+            Err(fault) => says(&fault.to_string(), &["does not exist"]),
+            Ok(loss) => panic!("{loss}"),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What the kernel counts below a drive, and the ways past the page cache, through it, and around everything.
+
+use std::path::Path;
+
+use crate::support::{Loop, Mounted, disk_folder, filled_file, lane, one, open_folder, refusal, run, says};
+use likenew_core::access::Access;
+use likenew_core::counters::Counters;
+use likenew_core::drive::Drive;
+use likenew_core::io::{Op, Outcome};
+use likenew_real::consent::Consent;
+use likenew_real::engine::Engine;
+use likenew_real::open::{Options, open};
+use likenew_real::scratch::Scratch;
+
+const ENGINES: [Engine; 2] = [Engine::Uring, Engine::Posix];
+const BLOCK: u32 = 64 << 10;
+const BLOCKS: u64 = 128;
+const MOVED: u64 = BLOCKS * BLOCK as u64;
+/// The journal and the inodes of a few files.
+const BOOKS: u64 = 1 << 20;
+
+/// An ext4 on a loop device over a file; none where that can not be had.
+fn ext4(image: &Path) -> Option<(Mounted, Loop)> {
+    std::fs::File::create(image).unwrap().set_len(128 << 20).unwrap();
+    // What is initialised later would be counted in the middle of a test.
+    let eager = "lazy_itable_init=0,lazy_journal_init=0";
+    run("mkfs.ext4", &["-q", "-F", "-E", eager, image.to_str()?])?;
+    let device = Loop::attach(image)?;
+    let mounted = Mounted::mount(&["-o", "noatime", device.0.to_str()?])?;
+    Some((mounted, device))
+}
+
+/// Does the same to every block, in this way, and returns what was counted meanwhile.
+fn counted(drive: &mut dyn Drive, access: Access, cold: bool, op: Op) -> Counters {
+    drive.reach(access, cold).unwrap();
+    let before = drive.counters().unwrap();
+    assert!(before.kernel.is_some(), "Linux counts what its processors do");
+    let mut of = lane(drive);
+    for block in 0..BLOCKS {
+        assert_eq!(one(&mut of, op, block * u64::from(BLOCK), BLOCK).unwrap(), Outcome::Done);
+    }
+    drop(of);
+    drive.counters().unwrap().since(&before)
+}
+
+fn flush(drive: &mut dyn Drive) {
+    assert_eq!(one(&mut lane(drive), Op::Flush, 0, 0).unwrap(), Outcome::Done);
+}
+
+#[test]
+fn a_folders_device_counts_what_went_past_the_page_cache_and_not_what_ended_in_it() {
+    let place = disk_folder();
+    let Some((mounted, _device)) = ext4(&place.path().join("image")) else { return };
+    for engine in ENGINES {
+        let mut drive = open_folder(mounted.path(), engine, 2, MOVED / 2).unwrap();
+        let near = |bytes: u64, what: &str| {
+            assert!((MOVED..MOVED + BOOKS).contains(&bytes), "{engine:?} {what}: {bytes} of {MOVED}");
+        };
+        let direct = counted(&mut *drive, Access::Direct, false, Op::Write);
+        near(direct.bytes_written, "direct writes");
+        assert!(direct.writes > 0 && direct.devices == 1, "{direct:?}");
+        near(counted(&mut *drive, Access::Direct, false, Op::Read).bytes_read, "direct reads");
+        // Nothing was read through the page cache so far, so this fills it.
+        near(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, "first buffered reads");
+        let warm = counted(&mut *drive, Access::Buffered, false, Op::Read).bytes_read;
+        assert!(warm < BOOKS, "{engine:?}: {warm} of buffered reads were counted again");
+        near(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, "cold buffered reads");
+        let before = drive.counters().unwrap();
+        assert!(before.kernel.is_some(), "Linux counts what its processors do");
+        let buffered = counted(&mut *drive, Access::Buffered, true, Op::Write).bytes_written;
+        assert!(buffered < MOVED / 10 * 9, "{engine:?}: {buffered} were written at once");
+        flush(&mut *drive);
+        near(drive.counters().unwrap().since(&before).bytes_written, "flushed writes");
+        assert_eq!(counted(&mut *drive, Access::Null, false, Op::Write).bytes_written, 0);
+        // And back again: files are made anew by what is direct.
+        near(counted(&mut *drive, Access::Direct, true, Op::Write).bytes_written, "direct writes at last");
+    }
+}
+
+#[test]
+fn a_device_is_counted_itself_and_read_through_the_page_cache() {
+    let place = disk_folder();
+    let image = filled_file(place.path(), MOVED as usize);
+    let Some(device) = Loop::attach(&image) else { return };
+    for engine in ENGINES {
+        let mut drive = open(&device.0, Options { engine, ..Options::default() }).unwrap();
+        assert_eq!(counted(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
+        let first = counted(&mut *drive, Access::Buffered, false, Op::Read).bytes_read;
+        assert!(first <= MOVED, "{engine:?}: {first}");
+        assert_eq!(counted(&mut *drive, Access::Buffered, false, Op::Read).bytes_read, 0);
+        assert_eq!(counted(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
+        // Dropping what others have in memory is not ours to do.
+        says(&refusal(drive.reach(Access::Buffered, true)), &["not our own", "give a folder"]);
+    }
+}
+
+#[test]
+fn a_device_that_may_be_written_is_ours_to_drop() {
+    let place = disk_folder();
+    let scratch = Scratch::create(place.path()).unwrap();
+    let (file, path) = scratch.create_file(0).unwrap();
+    file.set_len(MOVED).unwrap();
+    let Some(device) = Loop::attach(&path) else { return };
+    for engine in ENGINES {
+        let consent = Some(Consent::for_own_loop_device(&device.0).unwrap());
+        let mut drive = open(&device.0, Options { engine, consent, ..Options::default() }).unwrap();
+        counted(&mut *drive, Access::Buffered, false, Op::Write);
+        let before = drive.counters().unwrap();
+        assert!(before.kernel.is_some(), "Linux counts what its processors do");
+        assert_eq!(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, MOVED);
+        assert!(drive.counters().unwrap().since(&before).bytes_written <= MOVED);
+        assert_eq!(counted(&mut *drive, Access::Direct, true, Op::Write).bytes_written, MOVED);
+    }
+}
+
+#[test]
+fn an_existing_file_is_read_in_both_ways_and_nobody_drops_its_pages() {
+    let place = disk_folder();
+    let path = filled_file(place.path(), MOVED as usize);
+    for engine in ENGINES {
+        let mut drive = open(&path, Options { engine, ..Options::default() }).unwrap();
+        drive.reach(Access::Buffered, false).unwrap();
+        let mut of = lane(&mut *drive);
+        assert_eq!(one(&mut of, Op::Read, 0, BLOCK).unwrap(), Outcome::Done);
+        assert_eq!(of.buffer(likenew_core::io::Slot(0))[512], 1, "what is read is what the file holds");
+        drop(of);
+        says(&refusal(drive.reach(Access::Buffered, true)), &["not our own"]);
+    }
+}
+
+#[test]
+fn memory_has_no_device_that_counts() {
+    let Some(mounted) = Mounted::tmpfs("size=32m") else { return };
+    let mut drive = open_folder(mounted.path(), Engine::Posix, 1, 1 << 20).unwrap();
+    assert_eq!(drive.counters(), None);
+    drive.reach(Access::Buffered, true).unwrap();
+    assert_eq!(one(&mut lane(&mut *drive), Op::Write, 0, BLOCK).unwrap(), Outcome::Done);
+}
+
+#[test]
+fn a_btrfs_is_counted_over_all_of_its_devices() {
+    let place = disk_folder();
+    let images = ["one", "two"].map(|name| place.path().join(name));
+    for image in &images {
+        std::fs::File::create(image).unwrap().set_len(256 << 20).unwrap();
+    }
+    let attach = |image: &std::path::PathBuf| Loop::attach(image);
+    let (Some(one_device), Some(two)) = (attach(&images[0]), attach(&images[1])) else { return };
+    let paths = [&one_device, &two].map(|device| device.0.to_str().unwrap().to_owned());
+    if run("mkfs.btrfs", &["-q", "-f", "-d", "raid1", "-m", "raid1", &paths[0], &paths[1]]).is_none() {
+        return;
+    }
+    let option = format!("device={},device={}", paths[0], paths[1]);
+    let Some(mounted) = Mounted::mount(&["-t", "btrfs", "-o", &option, &paths[0]]) else { return };
+    let mut drive = open_folder(mounted.path(), Engine::Posix, 1, MOVED).unwrap();
+    let counted = counted(&mut *drive, Access::Direct, false, Op::Write);
+    assert_eq!(counted.devices, 2);
+    assert!(counted.bytes_written >= 2 * MOVED, "every byte was written to both: {counted:?}");
+    let facts = drive.identity().facts;
+    assert!(facts.iter().any(|(name, value)| name == "devices" && value.contains(", ")), "{facts:?}");
+}

@@ -1,0 +1,20 @@
+//! Real drives: folders, files and devices made for the test and removed with it.
+
+mod consent;
+mod counters;
+mod device_store;
+mod erases;
+mod exit;
+mod file_store;
+mod file_store_killed;
+mod folder;
+mod laws;
+mod locks;
+mod no_consent;
+mod recording;
+mod refusals;
+mod refused;
+mod scan;
+mod scratch;
+mod support;
+mod unused;

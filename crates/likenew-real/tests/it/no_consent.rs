@@ -1,0 +1,41 @@
+//! Over two hundred ways to ask for what must not be overwritten: each is refused before the first write, with words that help, and
+//! what was asked for is afterwards byte for byte what it was.
+
+use crate::refused::{changes, identifiers, kinds, ledger::Ledger, shared, signatures, uses};
+
+#[test]
+fn two_hundred_ways_are_refused_and_change_nothing() {
+    let mut ledger = Ledger::default();
+    identifiers::of_files(&mut ledger);
+    signatures::on_files(&mut ledger);
+    kinds::all(&mut ledger);
+    changes::of_files(&mut ledger);
+    uses::of_files(&mut ledger);
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: not root, so of {} cases all were of files", ledger.count());
+    }
+    identifiers::of_devices(&mut ledger);
+    signatures::on_devices(&mut ledger);
+    changes::of_devices(&mut ledger);
+    uses::of_devices(&mut ledger);
+    ledger.print();
+    assert!(ledger.count() >= 200, "{} cases", ledger.count());
+}
+
+#[test]
+fn bytes_that_somebody_reaches_another_way_are_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: not root, so there is no device of our own");
+    }
+    let mut ledger = Ledger::default();
+    shared::all(&mut ledger);
+    ledger.print();
+}
+
+#[test]
+fn bytes_beside_those_in_use_are_nobodys() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: not root, so there is no device of our own");
+    }
+    shared::beside();
+}

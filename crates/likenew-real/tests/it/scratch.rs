@@ -1,0 +1,262 @@
+//! The scratch folder: removed on every way out, never anybody else's, and never anything foreign in it.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::{Loop, Mounted, disk_folder, lane, one, open_folder, refusal, run, says};
+use likenew_core::io::{Op, Outcome};
+use likenew_real::engine::Engine;
+use likenew_real::leftover::Leftover;
+use likenew_real::open::{Place, examine};
+use likenew_real::scratch::{DIRECTORY, MARKER, Removed, Scratch, left_behind};
+
+const HOLD: &str = "LIKENEW_TEST_HOLD";
+
+/// Not a test of its own: the process that others run and kill.
+#[test]
+#[ignore = "run by other tests as a process of its own"]
+fn child_that_holds_a_folder() {
+    let folder = std::env::var(HOLD).expect("run by other tests");
+    let mut drive = open_folder(Path::new(&folder), Engine::Auto, 3, 64 << 10).unwrap();
+    let mut lane = lane(&mut *drive);
+    for file in 0..2 {
+        assert_eq!(one(&mut lane, Op::Write, file << 16, 64 << 10).unwrap(), Outcome::Done);
+    }
+    println!("\nholding");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+/// Starts a process that holds `folder`, does something, and kills it.
+fn with_child(folder: &Path, act: impl FnOnce(u32)) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "scratch::child_that_holds_a_folder", "--ignored", "--nocapture"])
+        .env(HOLD, folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == "holding"), "the child came so far");
+    act(child.id());
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_found_and_removed() {
+    let place = disk_folder();
+    with_child(place.path(), |id| {
+        let process = format!("(process {id})");
+        let words = [process.as_str(), "another likenew run", "wait"];
+        says(&refusal(Scratch::create(place.path())), &words);
+        says(&refusal(Leftover::find(place.path())), &words);
+        says(&refusal(examine(place.path(), None)), &words);
+    });
+    let Ok(Place::Folder { leftover: Some(leftover), .. }) = examine(place.path(), None) else {
+        panic!("a leftover")
+    };
+    assert_eq!((leftover.files, leftover.bytes), (2, 128 << 10));
+    assert!(leftover.started.as_ref().is_some_and(|date| date.ends_with('Z')), "{leftover:?}");
+    let words = ["left by an earlier run", "2 files", "128 KiB"];
+    says(&refusal(open_folder(place.path(), Engine::Auto, 1, 4096)), &words);
+    says(&refusal(Scratch::create(place.path())), &words);
+    let removed = leftover.clone().remove().unwrap();
+    assert_eq!(removed, Removed { files: 2, bytes: 128 << 10, foreign: vec![] });
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    assert_eq!(leftover.remove().unwrap(), Removed::default(), "a second removal finds nothing");
+    drop(open_folder(place.path(), Engine::Auto, 1, 4096).unwrap());
+}
+
+#[test]
+fn a_run_that_was_killed_before_it_wrote_its_marker_is_a_leftover_too() {
+    let place = disk_folder();
+    let scratch = place.path().join(DIRECTORY);
+    fs::create_dir(&scratch).unwrap();
+    fs::write(scratch.join(MARKER), "").unwrap();
+    let leftover = Leftover::find(place.path()).unwrap().unwrap();
+    assert_eq!((leftover.files, leftover.started.as_ref()), (0, None));
+    leftover.remove().unwrap();
+    assert!(!scratch.exists());
+}
+
+#[test]
+fn an_empty_directory_is_what_a_cut_leaves_before_there_is_a_marker() {
+    let place = disk_folder();
+    let scratch = place.path().join(DIRECTORY);
+    fs::create_dir(&scratch).unwrap();
+    let leftover = Leftover::find(place.path()).unwrap().unwrap();
+    assert_eq!((leftover.files, leftover.bytes, leftover.started.as_ref()), (0, 0, None));
+    says(&refusal(Scratch::create(place.path())), &["was left by an earlier run", "let likenew remove it"]);
+    // Somebody puts something there before it is removed.
+    fs::write(scratch.join("notes.txt"), "mine").unwrap();
+    says(&refusal(leftover.clone().remove()), &["no marker", "does not touch it"]);
+    fs::remove_file(scratch.join("notes.txt")).unwrap();
+    leftover.remove().unwrap();
+    assert!(!scratch.exists());
+}
+
+#[test]
+fn a_live_run_is_never_removed() {
+    let place = disk_folder();
+    with_child(place.path(), |_| {});
+    let leftover = Leftover::find(place.path()).unwrap().unwrap();
+    leftover.clone().remove().unwrap();
+    with_child(place.path(), |_| {
+        says(&refusal(leftover.remove()), &["another likenew run"]);
+        assert!(place.path().join(DIRECTORY).join("00000.likenew").exists());
+    });
+}
+
+#[test]
+fn what_is_foreign_stays() {
+    let place = disk_folder();
+    with_child(place.path(), |_| {});
+    let scratch = place.path().join(DIRECTORY);
+    let photo = place.path().join("photo.jpg");
+    fs::write(&photo, "the only copy").unwrap();
+    fs::write(scratch.join("photo.jpg"), "another").unwrap();
+    fs::write(scratch.join("1.likenew"), "nearly our name").unwrap();
+    symlink(&photo, scratch.join("00007.likenew")).unwrap();
+    fs::create_dir(scratch.join("00008.likenew")).unwrap();
+    fs::write(scratch.join("00008.likenew/00000.likenew"), "deeper").unwrap();
+    let removed = Leftover::find(place.path()).unwrap().unwrap().remove().unwrap();
+    assert_eq!(removed.files, 2);
+    assert_eq!(removed.foreign, ["00007.likenew", "00008.likenew", "1.likenew", "photo.jpg"]);
+    assert_eq!(fs::read_to_string(&photo).unwrap(), "the only copy");
+    assert_eq!(fs::read_to_string(scratch.join("photo.jpg")).unwrap(), "another");
+    assert_eq!(fs::read_to_string(scratch.join("00008.likenew/00000.likenew")).unwrap(), "deeper");
+    assert!(scratch.join(MARKER).exists() && !scratch.join("00000.likenew").exists());
+}
+
+#[test]
+fn what_is_put_into_a_live_scratch_folder_stays_too() {
+    let place = disk_folder();
+    let scratch = Scratch::create(place.path()).unwrap();
+    scratch.create_file(3).unwrap();
+    fs::write(scratch.path().join("notes.txt"), "mine").unwrap();
+    let removed = scratch.remove().unwrap();
+    assert_eq!((removed.files, removed.foreign), (1, vec!["notes.txt".to_owned()]));
+    assert_eq!(fs::read_to_string(place.path().join(DIRECTORY).join("notes.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn something_else_of_that_name_is_never_touched() {
+    let elsewhere = disk_folder();
+    fs::write(elsewhere.path().join("00000.likenew"), "theirs").unwrap();
+    fs::write(elsewhere.path().join(MARKER), "This is a scratch folder of likenew.\n").unwrap();
+    type Make<'a> = &'a dyn Fn(&Path);
+    let cases: [(Make<'_>, &str); 6] = [
+        (
+            &|path| {
+                fs::create_dir(path).unwrap();
+                fs::write(path.join("00000.likenew"), "theirs").unwrap();
+            },
+            "no marker",
+        ),
+        (&|path| fs::write(path, "a file").unwrap(), "no folder"),
+        (&|path| symlink(elsewhere.path(), path).unwrap(), "no folder"),
+        (&|path| symlink("/does/not/exist", path).unwrap(), "no folder"),
+        (
+            &|path| {
+                fs::create_dir(path).unwrap();
+                fs::write(path.join(MARKER), "something else\n").unwrap();
+            },
+            "no marker",
+        ),
+        (
+            &|path| {
+                fs::create_dir(path).unwrap();
+                symlink(elsewhere.path().join(MARKER), path.join(MARKER)).unwrap();
+            },
+            "no marker",
+        ),
+    ];
+    for (make, word) in cases {
+        let place = disk_folder();
+        let path = place.path().join(DIRECTORY);
+        make(&path);
+        let before = fs::symlink_metadata(&path).unwrap().modified().unwrap();
+        for text in [
+            refusal(Scratch::create(place.path())),
+            refusal(Leftover::find(place.path())),
+            refusal(open_folder(place.path(), Engine::Auto, 1, 4096)),
+        ] {
+            says(&text, &[word, "does not touch it", "move it away"]);
+        }
+        assert_eq!(fs::symlink_metadata(&path).unwrap().modified().unwrap(), before);
+        assert_eq!(fs::read_to_string(elsewhere.path().join("00000.likenew")).unwrap(), "theirs");
+    }
+}
+
+#[test]
+fn a_scratch_folder_is_not_itself_measured() {
+    let place = disk_folder();
+    let scratch = Scratch::create(place.path()).unwrap();
+    says(&refusal(open_folder(scratch.path(), Engine::Auto, 1, 4096)), &["scratch folder", "lies in"]);
+}
+
+#[test]
+fn the_marker_explains_itself() {
+    let place = disk_folder();
+    let scratch = Scratch::create(place.path()).unwrap();
+    let text = fs::read_to_string(scratch.path().join(MARKER)).unwrap();
+    says(&text, &["likenew", "deleted", "process: ", &std::process::id().to_string()]);
+}
+
+#[test]
+fn a_panic_cleans_up() {
+    let place = disk_folder();
+    let path = place.path().to_owned();
+    let panicked = std::panic::catch_unwind(move || {
+        let _drive = open_folder(&path, Engine::Auto, 1, 4096).unwrap();
+        panic!("on purpose");
+    });
+    assert!(panicked.is_err());
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_can_not_be_written_is_refused_in_words() {
+    let Some(memory) = Mounted::tmpfs("size=8m") else { return };
+    let point = memory.path().to_str().unwrap();
+    if crate::support::run("mount", &["-o", "remount,ro", point]).is_none() {
+        return;
+    }
+    says(&refusal(open_folder(memory.path(), Engine::Auto, 1, 4096)), &["read-only", "choose a folder"]);
+    says(&refusal(open_folder(Path::new("/does/not/exist"), Engine::Auto, 1, 4096)), &["does not exist"]);
+}
+
+#[test]
+fn what_a_file_system_keeps_that_turns_read_only_is_told_and_not_called_killed() {
+    let place = disk_folder();
+    let image = place.path().join("image");
+    fs::File::create_new(&image).unwrap().set_len(32 << 20).unwrap();
+    if run("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]).is_none() {
+        return;
+    }
+    let Some(device) = Loop::attach(&image) else { return };
+    let name = device.0.to_str().unwrap();
+    let Some(mounted) = Mounted::mount(&["-o", "errors=remount-ro", name]) else { return };
+    let scratch = Scratch::create(mounted.path()).unwrap();
+    let path = scratch.path().to_owned();
+    drop(scratch.create_file(0).unwrap());
+    // As a drive does that fails in the middle of a write of the file system's own.
+    let fails = Path::new("/sys/fs/ext4").join(device.0.file_name().unwrap()).join("trigger_fs_error");
+    if let Err(error) = fs::write(&fails, "a test") {
+        return eprintln!("SKIPPED: {}: {error}", fails.display());
+    }
+    drop(scratch);
+    let told: Vec<_> = left_behind().into_iter().filter(|left| left.path == path).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    says(&told[0].why, &["read-only"]);
+    assert!(left_behind().iter().all(|left| left.path != path), "it is told once");
+    let left = Leftover::find(mounted.path()).unwrap().unwrap();
+    assert_eq!(left.files, 1);
+    let refused = refusal(left.clone().remove());
+    says(&refused, &["read-only"]);
+    assert!(!refusal(Scratch::create(mounted.path())).contains("killed"));
+    run("mount", &["-o", "remount,rw", name, mounted.path().to_str().unwrap()]);
+}

@@ -1,0 +1,155 @@
+//! What several tests need: loop devices and mounts that go away with the test.
+
+#![allow(unreachable_pub, reason = "a module of a test has nobody to be public to")]
+
+pub mod file_system;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use likenew_core::drive::{Drive, Lane, Need};
+use likenew_core::fault::Fault;
+use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
+use likenew_core::procedure::Layout;
+use likenew_core::units::Nanos;
+use likenew_real::engine::Engine;
+use likenew_real::open::{Options, open};
+
+/// Runs a program; prints why a test is skipped when that fails.
+pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
+    match Command::new(program).args(arguments).output() {
+        Ok(output) if output.status.success() => {
+            Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        Ok(output) => {
+            eprintln!("SKIPPED: {program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+            None
+        }
+        Err(error) => {
+            eprintln!("SKIPPED: {program}: {error}");
+            None
+        }
+    }
+}
+
+/// The same for a program that may find its device held by a program that another test starts at this very moment: until
+/// that runs, it holds copies of all descriptors.
+pub fn run_when_free(program: &str, arguments: &[&str]) -> Option<String> {
+    for _ in 0..50 {
+        match Command::new(program).args(arguments).output() {
+            Ok(output) if !output.status.success() => {
+                std::thread::sleep(std::time::Duration::from_millis(10))
+            }
+            _ => break,
+        }
+    }
+    run(program, arguments)
+}
+
+/// A loop device over a file; detached when dropped.
+pub struct Loop(pub PathBuf);
+
+impl Loop {
+    pub fn attach(file: &Path) -> Option<Self> {
+        run("losetup", &["--find", "--show", file.to_str()?]).map(|path| Self(path.into()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        run("losetup", &["--detach", self.0.to_str().unwrap()]);
+    }
+}
+
+/// A file system on a folder of its own; unmounted when dropped.
+pub struct Mounted {
+    pub folder: tempfile::TempDir,
+}
+
+impl Mounted {
+    /// `mount ARGUMENTS FOLDER`.
+    pub fn mount(arguments: &[&str]) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arguments = arguments.to_vec();
+        arguments.push(folder.path().to_str().unwrap());
+        run("mount", &arguments).map(|_| Self { folder })
+    }
+
+    pub fn tmpfs(options: &str) -> Option<Self> {
+        Self::mount(&["-t", "tmpfs", "-o", options, "likenew-test"])
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // A program that another test starts at this moment holds copies of all descriptors until it runs.
+        for _ in 0..100 {
+            let umount =
+                Command::new("umount").arg(self.path()).output().expect("mount was there, so umount is");
+            if umount.status.success() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        eprintln!("{} could not be unmounted", self.path().display());
+    }
+}
+
+/// A file with `bytes` bytes on it that are not all the same.
+pub fn filled_file(folder: &Path, bytes: usize) -> PathBuf {
+    let path = folder.join("filled");
+    let content: Vec<u8> = (0..bytes).map(|index| (index / 512) as u8).collect();
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+/// A lane's I/O at depth 1: does it and returns how it ended.
+pub fn one(lane: &mut Lane<'_>, op: Op, offset: u64, length: u32) -> Result<Outcome, Fault> {
+    let mut done = Vec::new();
+    lane.submit(&[Io { slot: Slot(0), op, offset, length, data: DataClass::Random }])?;
+    lane.wait(Nanos::NEVER, &mut done)?;
+    assert_eq!(done.len(), 1);
+    Ok(done[0].outcome)
+}
+
+/// One lane for I/Os of up to 64 KiB.
+pub fn lane(drive: &mut dyn Drive) -> Lane<'_> {
+    drive.lanes(&Need { lanes: 1, depth: 2, length_max: 64 << 10 }).unwrap().pop().unwrap()
+}
+
+/// A folder's drive with no reserve.
+pub fn open_folder(
+    folder: &Path,
+    engine: Engine,
+    files: u32,
+    file_bytes: u64,
+) -> Result<Box<dyn Drive>, Fault> {
+    let layout = Some(Layout { files, file_bytes });
+    open(folder, Options { engine, layout, reserve: Some(0), ..Options::default() })
+}
+
+/// A folder for files that is on the disk rather than in memory.
+pub fn disk_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// The error of an opening that must fail, in words, after a look at its kind.
+pub fn refusal<T>(result: Result<T, Fault>) -> String {
+    match result {
+        Ok(_) => panic!("this should have been refused"),
+        Err(fault @ (Fault::Refused(_) | Fault::Unsuitable(_))) => fault.to_string(),
+        Err(fault) => panic!("no refusal in words of our own: {fault}"),
+    }
+}
+
+/// Asserts that a text has all of these words.
+#[track_caller]
+pub fn says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "\"{word}\" is missing in: {text}");
+    }
+}

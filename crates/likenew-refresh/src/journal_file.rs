@@ -1,0 +1,191 @@
+//! The file of a journal, which nobody but its owner can have written.
+//!
+//! Whoever goes on after a cut writes what a journal says, so a journal is believed only if it must be our own: a regular file that belongs to
+//! the user who runs this, that nobody else may write to and that has no other name, found in its folder without following a link.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::durable_file::DurableFile;
+use crate::error::RefreshError;
+use crate::folder::Folder;
+use crate::journal::Journal;
+use crate::salvage_file::SalvageFile;
+
+/// Where a refresh keeps its journal, and what it finds torn.
+#[derive(Clone, Debug)]
+pub struct JournalPlace {
+    folder: Folder,
+    journal: OsString,
+    salvage: OsString,
+}
+
+impl JournalPlace {
+    /// Files of these names in a folder.
+    pub fn new(folder: Folder, journal: impl Into<OsString>, salvage: impl Into<OsString>) -> Self {
+        Self { folder, journal: journal.into(), salvage: salvage.into() }
+    }
+
+    /// The path of the journal.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.journal)
+    }
+
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    pub(crate) fn salvage(&self) -> &OsStr {
+        &self.salvage
+    }
+}
+
+/// The file of a journal, locked for as long as this lives.
+#[derive(Debug)]
+pub struct JournalFile {
+    place: JournalPlace,
+    file: File,
+}
+
+impl JournalFile {
+    /// Makes one, and makes its name durable.
+    ///
+    /// # Errors
+    /// There is something of that name, or the system's.
+    pub fn create(place: &JournalPlace) -> Result<Self, RefreshError> {
+        let path = place.path();
+        match create_own(&place.folder, &place.journal) {
+            Ok(file) => Ok(Self { place: place.clone(), file }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(RefreshError::NotOurs {
+                path,
+                why: "it is there already, so no journal can be begun".to_owned(),
+            }),
+            Err(error) => Err(RefreshError::journal("make")(error)),
+        }
+    }
+
+    /// Opens the one that is there, if there is one.
+    ///
+    /// # Errors
+    /// It need not be our own, another run has it, or the system's.
+    pub fn open(place: &JournalPlace) -> Result<Option<Self>, RefreshError> {
+        let file = open_own(&place.folder, &place.journal)?;
+        Ok(file.map(|file| Self { place: place.clone(), file }))
+    }
+
+    /// Its path.
+    pub fn path(&self) -> PathBuf {
+        self.place.path()
+    }
+
+    /// When it was written last.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn modified(&self) -> io::Result<SystemTime> {
+        self.file.metadata()?.modified()
+    }
+
+    /// Where to keep what lies in places that are restored from it.
+    pub fn salvage_file(&self) -> SalvageFile {
+        SalvageFile::new(self.place.clone())
+    }
+
+    /// Removes it for good: one that came back after a cut would speak of what is long over.
+    ///
+    /// # Errors
+    /// The system's, or its name stands for another file now.
+    pub fn remove(self) -> Result<(), RefreshError> {
+        let Self { place: JournalPlace { folder, journal, .. }, file } = &self;
+        let look = |error: Errno| RefreshError::journal("remove")(error.into());
+        let named = folder.open_file(journal, OFlags::PATH, Mode::empty()).and_then(fstat).map_err(look)?;
+        let own = fstat(file).map_err(look)?;
+        if (named.st_dev, named.st_ino) != (own.st_dev, own.st_ino) {
+            let why = "somebody has put another file in the place of the journal".to_owned();
+            return Err(RefreshError::NotOurs { path: self.path(), why });
+        }
+        folder.remove(journal).and_then(|()| folder.sync()).map_err(look)
+    }
+}
+
+impl DurableFile for JournalFile {
+    fn bytes(&mut self) -> io::Result<u64> {
+        self.file.bytes()
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(offset, into)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_at(offset, bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+}
+
+/// Makes a file that was not there, locks it, and makes its name durable.
+pub(crate) fn create_own(folder: &Folder, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+    let file = File::from(folder.open_file(name, flags, Mode::RUSR | Mode::WUSR)?);
+    file.try_lock()?;
+    folder.sync()?;
+    Ok(file)
+}
+
+/// Opens a file of that name that must be our own, and locks it.
+pub(crate) fn open_own(folder: &Folder, name: &OsStr) -> Result<Option<File>, RefreshError> {
+    let path = || folder.path().join(name);
+    let refused = |why: String| RefreshError::NotOurs { path: path(), why };
+    let system = |errno: Errno| RefreshError::journal("open")(errno.into());
+    // Looked at before it is opened: to open a device or a pipe may do something.
+    let seen = match folder.open_file(name, OFlags::PATH, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::XDEV) => return Err(refused("something is mounted on it".to_owned())),
+        seen => seen.and_then(fstat).map_err(system)?,
+    };
+    check_own(&seen).map_err(refused)?;
+    let file = folder.open_file(name, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty()).map_err(system)?;
+    let stat = fstat(&file).map_err(system)?;
+    check_own(&stat).map_err(refused)?;
+    let file = File::from(file);
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Err(RefreshError::InUse(path())),
+        Err(TryLockError::Error(error)) => Err(RefreshError::journal("lock")(error)),
+    }
+}
+
+/// Whether nobody but us can have written it.
+fn check_own(stat: &Stat) -> Result<(), String> {
+    let (owner, own) = (stat.st_uid, geteuid().as_raw());
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Symlink => return Err("it is a symbolic link".to_owned()),
+        _ => return Err("it is no regular file".to_owned()),
+    }
+    if owner != own {
+        return Err(format!(
+            "it belongs to user {owner}, and this runs as user {own}: only its owner goes on with it"
+        ));
+    }
+    if stat.st_mode & 0o022 != 0 {
+        return Err("others than its owner may write to it".to_owned());
+    }
+    if stat.st_nlink != 1 {
+        return Err("it has other names (hard links), or none".to_owned());
+    }
+    if stat.st_size.cast_unsigned() > Journal::<File>::BYTES_MAX {
+        return Err("it is longer than any journal".to_owned());
+    }
+    Ok(())
+}

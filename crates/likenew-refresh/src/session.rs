@@ -1,0 +1,204 @@
+//! A refresh with all of its files, from its beginning, or from where it was cut off, to its end: of a file and of a device alike.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use likenew_core::block_store::BlockStore;
+
+use crate::error::RefreshError;
+use crate::journal::Journal;
+use crate::journal_file::{JournalFile, JournalPlace};
+use crate::plan::Task;
+use crate::refresh::{Progress, Refresh};
+use crate::resume::Found;
+
+/// A refresh under way, with its journal in its place.
+#[derive(Debug)]
+pub struct RefreshSession<S> {
+    refresh: Refresh<S, JournalFile>,
+    salvage: Option<PathBuf>,
+}
+
+/// What is known of a store without its journal, and must be so in the journal, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// What the store is known by.
+    pub identity: &'a str,
+    /// Places beyond the usual ones that are not rewritten, as in [`Task::marks`].
+    pub marks: &'a [Range<u64>],
+}
+
+impl<'a> From<&'a str> for Known<'a> {
+    fn from(identity: &'a str) -> Self {
+        Self { identity, marks: &[] }
+    }
+}
+
+/// How a session has ended.
+#[derive(Debug)]
+pub enum End {
+    /// All is written again.
+    Complete,
+    /// It was asked to stop, and nothing is in flight.
+    Stopped,
+    /// Somebody else wants the store, and nothing is in flight.
+    Wanted,
+    /// It cannot go on.
+    Failed(RefreshError),
+}
+
+/// What a session has come to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// How far it came.
+    pub progress: Progress,
+    /// Where what was torn is kept, if anything was.
+    pub salvage: Option<PathBuf>,
+    /// Where the journal is, if it is still needed.
+    pub journal: Option<PathBuf>,
+}
+
+impl<S: BlockStore> RefreshSession<S> {
+    /// Begins a refresh. Nothing is written to the store yet; if it cannot begin, no journal is left.
+    ///
+    /// # Errors
+    /// As [`Refresh::begin`]; or there is something in the place of the journal.
+    pub fn begin(store: S, place: &JournalPlace, task: &Task) -> Result<Self, RefreshError> {
+        let file = JournalFile::create(place)?;
+        match Refresh::begin(store, file, task) {
+            Ok(refresh) => Ok(Self { refresh, salvage: None }),
+            Err(error) => {
+                if let Some(file) = JournalFile::open(place)? {
+                    file.remove()?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Goes on with one that was cut off. What lies in places that are restored is kept first, in a file of its own.
+    ///
+    /// # Errors
+    /// As [`Found::go_on`]; the journal stays.
+    pub fn resume(found: Found<S, JournalFile>) -> Result<Self, RefreshError> {
+        let mut salvage = found.journal().file().salvage_file();
+        let refresh = found.go_on(&mut salvage)?;
+        Ok(Self { refresh, salvage: salvage.into() })
+    }
+
+    /// Leads it to its end, or until `stops` says so or somebody wants the store. With `stays`, the journal of one that is not complete stays, and
+    /// the next session goes on from there; otherwise it stays only if it holds what the store may miss.
+    ///
+    /// # Errors
+    /// The last steps failed: the journal stays.
+    pub fn run(
+        mut self,
+        stays: bool,
+        mut stops: impl FnMut(Progress) -> bool,
+    ) -> Result<Outcome, RefreshError> {
+        let end = loop {
+            match self.refresh.step() {
+                Ok(Some(_)) if stops(self.refresh.progress()) => {
+                    break self.refresh.stop().map_or_else(End::Failed, |()| End::Stopped);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break End::Complete,
+                Err(RefreshError::Wanted) => break End::Wanted,
+                Err(error) => break End::Failed(error),
+            }
+        };
+        let stays = match &end {
+            End::Complete => false,
+            End::Stopped | End::Wanted => stays,
+            End::Failed(error) => error.needs_journal(),
+        };
+        let progress = self.refresh.progress();
+        let (mut store, file) = self.refresh.into_parts();
+        let journal = stays.then(|| file.path());
+        if !stays {
+            store.finish().map_err(RefreshError::Flush)?;
+            file.remove()?;
+        }
+        Ok(Outcome { end, progress, salvage: self.salvage, journal })
+    }
+}
+
+/// A refresh that was cut off: its journal is our own, and nothing else was looked at.
+#[derive(Debug)]
+pub struct Interrupted {
+    place: JournalPlace,
+    file: JournalFile,
+    identity: String,
+    note: String,
+}
+
+/// What journal and store together say of a refresh that was cut off.
+#[derive(Debug)]
+pub enum State<S> {
+    /// It can go on.
+    Resumable(Box<Found<S, JournalFile>>),
+    /// It had come to its end.
+    Finished(JournalFile),
+    /// Somebody has written to the store since, and nothing of ours is missing there.
+    Changed(JournalFile),
+}
+
+impl Interrupted {
+    /// Looks for one. A journal that was cut off before anything was saved in it is removed.
+    ///
+    /// # Errors
+    /// What is there need not be our own; another run has it; it is damaged; or the system's.
+    pub fn find(place: &JournalPlace) -> Result<Option<Self>, RefreshError> {
+        let Some(mut file) = JournalFile::open(place)? else { return Ok(None) };
+        let (identity, note) = match Journal::open(&mut file) {
+            Ok(journal) => (journal.identity().to_owned(), journal.note().to_owned()),
+            Err(RefreshError::NoJournal(why)) => {
+                if Journal::has_chunks(&mut file)? {
+                    return Err(RefreshError::Damaged(format!("{why}, and chunks were saved in it")));
+                }
+                file.remove()?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Self { place: place.clone(), file, identity, note }))
+    }
+
+    /// What it was begun for.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// What was noted for whoever goes on.
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// When its journal was written last.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn saved_at(&self) -> std::io::Result<SystemTime> {
+        self.file.modified()
+    }
+
+    /// Compares the journal with the store, and writes nothing. All that can be known of the store without the journal is given, and not believed.
+    ///
+    /// # Errors
+    /// As [`Found::look`]; the journal stays.
+    pub fn look<S: BlockStore>(self, store: S, known: Known<'_>) -> Result<State<S>, RefreshError> {
+        let Self { place, file, .. } = self;
+        let gone = || RefreshError::journal("open")(std::io::ErrorKind::NotFound.into());
+        match Found::look(store, file, known) {
+            Ok(found) => Ok(State::Resumable(Box::new(found))),
+            Err(RefreshError::Finished) => JournalFile::open(&place)?.map(State::Finished).ok_or_else(gone),
+            Err(RefreshError::ChangedButWhole) => {
+                JournalFile::open(&place)?.map(State::Changed).ok_or_else(gone)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

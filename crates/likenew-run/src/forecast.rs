@@ -1,0 +1,281 @@
+//! How long the rest of a run takes: what is planned, at the rates that were met so far.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use likenew_core::io::Op;
+use likenew_core::look::Look;
+use likenew_core::place::Place;
+use likenew_core::procedure::Step;
+use likenew_core::rehearsal::{Expectation, expected, look_elapsed};
+use likenew_core::target::Clock;
+use likenew_core::units::Nanos;
+use likenew_core::workload::Workload;
+
+/// The course of a run as far as it is known, and what its parts took so far. Knows no clock: all times are given to it.
+pub struct Forecast {
+    /// Whether a second of a workload is a second for whoever waits. Of a simulated drive it is not.
+    clock: Clock,
+    rotates: bool,
+    left: VecDeque<Part>,
+    /// What all that is left takes, and what the part that runs had taken over what was assumed when that was added up.
+    later_ns: f64,
+    current_ratio: f64,
+    current: Option<(Part, Nanos)>,
+    /// By kind of I/O: how much longer it took than was assumed …
+    ratios: HashMap<Kind, Ratio>,
+    /// … and the same by everything that is known of a workload but its name and seed.
+    exact: HashMap<u64, Ratio>,
+}
+
+/// A workload or a look that is planned.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    name: String,
+    kind: Kind,
+    exact: u64,
+    /// What its work takes on the assumed drive; of what only its time ends, that time.
+    assumed_ns: f64,
+    /// It ends after so much of the drive's time, if not before.
+    time_ns: f64,
+}
+
+/// Parts of a kind run at one rate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// It takes as long as it is told to.
+    Timed(Box<Kind>),
+    /// Nothing is done.
+    Rest,
+    /// I/O as fast as the drive does it, on a way to it (direct, buffered or nowhere; flushed at the end or not).
+    Io {
+        ops: [bool; 4],
+        way: (u8, bool),
+        is_random: bool,
+        size_log2: u32,
+        depth_log2: u32,
+    },
+    Look(&'static str),
+}
+
+/// What parts of a kind took, over what was assumed; the last ones count most.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ratio {
+    took_ns: f64,
+    assumed_ns: f64,
+}
+
+/// What was met before counts half when the next part of the kind has ended.
+const KEPT: f64 = 0.5;
+/// Less than this share of a part tells nothing of the rest of it …
+const TOLD_FROM: f64 = 0.01;
+/// … and from this share on it is believed to go on as it went, where nothing like it was met before …
+const BELIEVED_FROM: f64 = 0.05;
+/// … and where something was: what begins in a cache goes on otherwise.
+const KNOWN_BELIEVED_FROM: f64 = 0.5;
+/// What is left is added up again when the part that runs has become so much slower or faster.
+const CHANGED: f64 = 1.05;
+
+impl Ratio {
+    fn add(&mut self, took_ns: f64, assumed_ns: f64) {
+        self.took_ns = self.took_ns * KEPT + took_ns;
+        self.assumed_ns = self.assumed_ns * KEPT + assumed_ns;
+    }
+
+    fn value(&self) -> Option<f64> {
+        (self.assumed_ns > 0.0 && self.took_ns > 0.0).then(|| self.took_ns / self.assumed_ns)
+    }
+}
+
+impl Part {
+    fn of(step: &Step, rotates: bool) -> Option<Self> {
+        match step {
+            Step::Run(workload) => Some(Self::run(workload, rotates)),
+            Step::Look(look) => Some(Self::look(look)),
+            Step::Enough => None,
+        }
+    }
+
+    fn run(workload: &Workload, rotates: bool) -> Self {
+        let Expectation { work, time, is_paced } = expected(workload, rotates);
+        let time_ns = time.map_or(f64::INFINITY, |span| span.0 as f64);
+        let kind = Kind::of(workload);
+        let (kind, assumed_ns) = match work {
+            Some(work) if is_paced => (Kind::Timed(Box::new(kind)), time_ns.min(work.0 as f64)),
+            Some(work) => (kind, work.0 as f64),
+            None => (Kind::Timed(Box::new(kind)), time.unwrap_or_default().0 as f64),
+        };
+        let bare = Workload { name: String::new(), seed: 0, ..workload.clone() };
+        let mut hasher = DefaultHasher::new();
+        format!("{bare:?}").hash(&mut hasher);
+        Self { name: workload.name.clone(), kind, exact: hasher.finish(), assumed_ns, time_ns }
+    }
+
+    fn look(look: &Look) -> Self {
+        let name = look.name();
+        let assumed_ns = look_elapsed(look).0 as f64;
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        Self {
+            name: name.to_owned(),
+            kind: Kind::Look(name),
+            exact: hasher.finish(),
+            assumed_ns,
+            time_ns: f64::INFINITY,
+        }
+    }
+}
+
+impl Kind {
+    fn of(workload: &Workload) -> Self {
+        if workload.streams.is_empty() {
+            return Self::Rest;
+        }
+        let does = |op: Op| {
+            workload.streams.iter().any(|stream| stream.op.shares().into_iter().any(|(done, _)| done == op))
+        };
+        let is_random = workload.streams.iter().any(|stream| !matches!(stream.place, Place::Forward(_)));
+        let sizes: f64 = workload.streams.iter().map(|stream| stream.size.mean()).sum();
+        let mean = (sizes / workload.streams.len() as f64) as u64;
+        let depth = workload.lanes.saturating_mul(workload.depth());
+        Self::Io {
+            ops: Op::ALL.map(does),
+            way: (workload.access as u8, workload.flush),
+            is_random,
+            size_log2: mean.max(1).ilog2(),
+            depth_log2: depth.max(1).ilog2(),
+        }
+    }
+}
+
+impl Kind {
+    /// Whether both do the same operations on the same way to the drive.
+    fn does_as(&self, other: &Self) -> bool {
+        let key = |kind: &Self| match kind {
+            Self::Io { ops, way, .. } => Some((*ops, *way)),
+            _ => None,
+        };
+        key(self).is_some_and(|own| key(other) == Some(own))
+    }
+
+    fn is_random(&self) -> bool {
+        matches!(self, Self::Io { is_random: true, .. })
+    }
+}
+
+impl Forecast {
+    /// Of these steps, in order, for a drive of such a clock that rotates, or does not.
+    pub fn new(steps: &[Step], clock: Clock, rotates: bool) -> Self {
+        let mut forecast = Self {
+            clock,
+            rotates,
+            left: VecDeque::new(),
+            later_ns: 0.0,
+            current_ratio: 1.0,
+            current: None,
+            ratios: HashMap::new(),
+            exact: HashMap::new(),
+        };
+        forecast.replan(steps);
+        forecast
+    }
+
+    /// Whether this is what was planned to come next.
+    pub fn is_next(&self, step: &Step) -> bool {
+        self.left.front() == Part::of(step, self.rotates).as_ref()
+    }
+
+    /// What is still to come is something else than was thought.
+    pub fn replan(&mut self, steps: &[Step]) {
+        self.left = steps.iter().filter_map(|step| Part::of(step, self.rotates)).collect();
+        self.add_up(None);
+    }
+
+    /// Something begins at this time. What was planned before it is not done any more.
+    pub fn begins(&mut self, step: &Step, now: Nanos) {
+        let Some(part) = Part::of(step, self.rotates) else { return };
+        if let Some(at) = self.left.iter().position(|planned| *planned == part) {
+            self.left.drain(..=at);
+            self.add_up(None);
+        }
+        self.current = Some((part, now));
+    }
+
+    /// What began has ended at this time, with this share of its work done.
+    pub fn ended(&mut self, share: f64, now: Nanos) {
+        let Some((part, began)) = self.current.take() else { return };
+        let took_ns = now.since(began).0 as f64;
+        let does_work = matches!(part.kind, Kind::Io { .. });
+        let share = if does_work && share > 0.0 { share.min(1.0) } else { 1.0 };
+        self.ratios.entry(part.kind).or_default().add(took_ns, part.assumed_ns * share);
+        self.exact.entry(part.exact).or_default().add(took_ns, part.assumed_ns);
+        self.add_up(None);
+    }
+
+    /// Adds up what is left; of very long plans not after each part, as that would take longer than the parts.
+    fn add_up(&mut self, current: Option<(&Kind, f64)>) {
+        const LONG: usize = 1000;
+        const PARTS: usize = 100;
+        if self.left.len() < LONG || self.left.len().is_multiple_of(PARTS) || self.later_ns == 0.0 {
+            self.current_ratio = current.map_or(1.0, |(_, ratio)| ratio);
+            self.later_ns = self.left.iter().map(|part| self.expected_ns(part, current)).sum();
+        }
+    }
+
+    /// About how long the rest takes at this time, with this share of what runs behind it.
+    pub fn left(&mut self, share: f64, now: Nanos) -> Nanos {
+        let Some((part, began)) = self.current.clone() else { return Nanos(self.later_ns as u64) };
+        let gone_ns = now.since(began).0 as f64;
+        let by_others = (self.expected_ns(&part, None) * (1.0 - share)).max(0.0);
+        if share < TOLD_FROM {
+            return Nanos((self.later_ns + by_others) as u64);
+        }
+        let is_known = self.exact.contains_key(&part.exact) || self.ratios.contains_key(&part.kind);
+        let ratio = gone_ns / share / part.assumed_ns.max(1.0);
+        let tells =
+            matches!(part.kind, Kind::Io { .. }) && !is_known && share >= BELIEVED_FROM && ratio > 0.0;
+        if tells && (ratio / self.current_ratio).ln().abs() > CHANGED.ln() {
+            self.add_up(Some((&part.kind, ratio)));
+        }
+        let belief = (share / if is_known { KNOWN_BELIEVED_FROM } else { BELIEVED_FROM }).min(1.0);
+        let current = belief * (gone_ns / share - gone_ns).max(0.0) + (1.0 - belief) * by_others;
+        Nanos((self.later_ns + current) as u64)
+    }
+
+    /// What a part takes: as one like it took, or one of its kind; otherwise as others of its operation, or half as far from what was
+    /// assumed as all others.
+    fn expected_ns(&self, part: &Part, current: Option<(&Kind, f64)>) -> f64 {
+        let is_wall = self.clock == Clock::Wall;
+        if is_wall && matches!(part.kind, Kind::Timed(_) | Kind::Rest) {
+            return part.assumed_ns;
+        }
+        // It includes what comes after its time is over, such as a flush.
+        if let Some(ratio) = self.exact.get(&part.exact).and_then(Ratio::value) {
+            return part.assumed_ns * ratio;
+        }
+        let own = current.filter(|(kind, _)| **kind == part.kind).map(|(_, ratio)| ratio);
+        let own = own.or_else(|| self.ratios.get(&part.kind)?.value());
+        let ratio = match &part.kind {
+            Kind::Look(_) if is_wall => own.unwrap_or(1.0),
+            // Where arms move, reading on says nothing of reading anywhere.
+            kind => own
+                .or_else(|| {
+                    self.usual(current, |other| other.does_as(kind) && other.is_random() == kind.is_random())
+                })
+                .or_else(|| if self.rotates && kind.is_random() { Some(1.0) } else { None })
+                .or_else(|| self.usual(current, |other| other.does_as(kind)))
+                .or_else(|| self.usual(current, |_| true).map(f64::sqrt))
+                .unwrap_or(1.0),
+        };
+        (part.assumed_ns * ratio).min(if is_wall { part.time_ns } else { f64::INFINITY })
+    }
+
+    /// What these kinds took over what was assumed: their geometric mean.
+    fn usual(&self, current: Option<(&Kind, f64)>, which: impl Fn(&Kind) -> bool) -> Option<f64> {
+        let counts = |kind: &Kind| self.clock == Clock::Virtual || matches!(kind, Kind::Io { .. });
+        let known = self.ratios.iter().filter_map(|(kind, ratio)| Some((kind, ratio.value()?)));
+        let known = known.chain(current).filter(|(kind, _)| counts(kind) && which(kind));
+        let (sum, count) = known.fold((0.0, 0u32), |(sum, count), (_, ratio)| (sum + ratio.ln(), count + 1));
+        (count > 0).then(|| (sum / f64::from(count)).exp())
+    }
+}

@@ -1,0 +1,6 @@
+//! Traces of every format, read and written.
+
+mod formats;
+mod own_format;
+mod reference;
+mod support;

@@ -1,0 +1,32 @@
+//! Damaged inputs for every parser: `likenew-fuzz`, and the fuzzers that stand beside their code because they hold what is written against a
+//! second reading of the format.
+
+use clap::Args;
+use xshell::{Shell, cmd};
+
+use crate::root;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Damaged inputs for each target
+    #[arg(long, default_value_t = 100_000)]
+    inputs: u64,
+    /// Only targets whose name contains this
+    #[arg(long)]
+    name: Option<String>,
+}
+
+/// Rooms with a fuzzer of their own, which has its own number of inputs: 100,000.
+const BESIDE: [&str; 2] = ["likenew-nbd", "likenew-refresh"];
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    let (inputs, name) = (options.inputs.to_string(), options.name.as_deref().unwrap_or_default());
+    // The build for tests checks every sum, as the release does, and its own assertions, too.
+    cmd!(sh, "cargo run --quiet --package likenew-fuzz -- {inputs} {name}").run()?;
+    for room in BESIDE.into_iter().filter(|room| room.contains(name)) {
+        cmd!(sh, "cargo test --quiet --package {room} --lib -- mutated --nocapture").run()?;
+    }
+    Ok(())
+}
