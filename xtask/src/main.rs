@@ -1,7 +1,8 @@
-//! All automation of the project: `cargo xtask tidy | ci | guest-kernel | demo | bench NAME | fuzz | reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | guest-kernel | demo | bench NAME | fuzz | cuts | attacks | reproduce`.
 //!
 //! It imports nothing of ours, so that checks begin before the first crate is built.
 
+mod attacks;
 mod ci;
 mod demo;
 mod fuzz;
@@ -35,6 +36,10 @@ enum Task {
     },
     /// Feed damaged inputs to every parser, and say what was accepted, refused, and did harm
     Fuzz(fuzz::Options),
+    /// Cut the power and kill the program in hundreds of places; `make test` tries a few of them
+    Cuts,
+    /// Attack the program in every way there is, and write what held into docs/safety.md: about an hour
+    Attacks,
     /// Repeat five studies on simulated drives and write docs/reproduction.md
     #[command(disable_help_flag = true)]
     Reproduce {
@@ -53,6 +58,8 @@ fn main() -> anyhow::Result<()> {
         Task::Bench { arguments } => bench(&arguments),
         Task::Reproduce { arguments } => bench(&[&["reproduce".into()], &arguments[..]].concat()),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Cuts => attacks::cuts(),
+        Task::Attacks => attacks::attacks(),
     }
 }
 

@@ -99,6 +99,10 @@ fn a_run_cut_off_at_any_byte_loses_at_most_its_last_line() {
         let torn = length > 0 && whole[length - 1] != b'\n';
         assert_eq!(record.notes.len(), usize::from(torn), "{length} bytes: {:?}", record.notes);
     }
+    println!(
+        "attack: a run folder cut off at every byte | {} | at most its last line lost, and that is said",
+        whole.len() + 1
+    );
 }
 
 #[test]

@@ -272,4 +272,7 @@ fn a_hundred_thousand_mutated_messages_write_nothing_wrong() {
         changed > 500 && survived > 10 && refused > 5_000 && dropped > 500,
         "{changed} {survived} {refused} {dropped}"
     );
+    println!(
+        "attack: damaged messages to the network block device | {mutated} | nothing written that no valid request wrote; {refused} refused, {dropped} connections dropped"
+    );
 }

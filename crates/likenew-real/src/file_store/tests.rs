@@ -148,4 +148,7 @@ fn whole_cuts_of_a_lease_leave_the_other_programs_time() {
     store.give_back().unwrap();
     assert_eq!(modified(&path), theirs);
     assert!(fs::read(&path).unwrap().starts_with(b"theirs"));
+    println!(
+        "attack: a file is written by another program once the system has taken the lease away | 1 | that program's content and time stay"
+    );
 }

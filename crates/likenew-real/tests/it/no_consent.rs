@@ -20,6 +20,10 @@ fn two_hundred_ways_are_refused_and_change_nothing() {
     uses::of_devices(&mut ledger);
     ledger.print();
     assert!(ledger.count() >= 200, "{} cases", ledger.count());
+    println!(
+        "attack: ways to ask for what must not be overwritten | {} | refused before the first write",
+        ledger.count()
+    );
 }
 
 #[test]
@@ -30,6 +34,10 @@ fn bytes_that_somebody_reaches_another_way_are_refused() {
     let mut ledger = Ledger::default();
     shared::all(&mut ledger);
     ledger.print();
+    println!(
+        "attack: ways around a mount, by bytes that have another name | {} | refused before the first write",
+        ledger.count()
+    );
 }
 
 #[test]

@@ -207,10 +207,14 @@ fn no_kill_and_no_loss_of_power_costs_a_byte() {
     for seed in 0..CASES {
         Case::new(seed).run(&mut counts);
     }
-    println!("{counts:?}");
     let Counts { cuts, kills, power_losses, while_beginning, while_going_on, .. } = counts;
     assert!(cuts >= 1000 && kills >= 300 && power_losses >= 500, "{counts:?}");
     assert!(while_beginning >= 20 && while_going_on >= 80, "{counts:?}");
     assert!(counts.torn_chunks >= 100 && counts.unreadable >= 50 && counts.by_word > 0, "{counts:?}");
     assert_eq!(counts.finished, CASES);
+    println!(
+        "attack: killed or power lost while a drive in memory is rewritten | {cuts} | no byte lost in {CASES} refreshes; {while_beginning} came while the \
+         journal was begun, {while_going_on} while another cut was resumed, {} tore a chunk",
+        counts.torn_chunks
+    );
 }

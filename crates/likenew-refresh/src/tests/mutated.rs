@@ -202,7 +202,9 @@ fn no_mutated_journal_leads_to_a_wrong_write() {
             }
         }
     }
-    println!("{MUTATIONS} mutated journals: {refused} refused, {gone_on} gone on");
     assert_eq!(refused + gone_on, MUTATIONS);
     assert!(refused > MUTATIONS / 2 && gone_on > MUTATIONS / 20, "{refused} {gone_on}");
+    println!(
+        "attack: damaged journals of a refresh | {MUTATIONS} | nothing written wrong; {refused} refused, {gone_on} resumed"
+    );
 }

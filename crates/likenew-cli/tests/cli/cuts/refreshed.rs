@@ -103,16 +103,16 @@ fn cut(of: &FileSystem, count: usize, workers: usize) -> Option<Vec<Cut>> {
         Cut { had_journal, was_torn: !was_whole, has_gone_on, has_salvage }
     });
     let count_of = |is: fn(&Cut) -> bool| seen.iter().filter(|cut| is(cut)).count();
-    eprintln!(
-        "{}: {count} cuts: {} journals, {} torn, {} gone on, {} with something kept",
-        of.make[0],
-        count_of(|cut| cut.had_journal),
-        count_of(|cut| cut.was_torn),
-        count_of(|cut| cut.has_gone_on),
-        count_of(|cut| cut.has_salvage)
-    );
     assert_eq!(seen.len(), count);
     assert!(count_of(|cut| cut.had_journal) > 0);
+    println!(
+        "attack: power lost while old files are rewritten, {} | {count} | no byte, time, link or attribute lost; {} had left a journal and {} a torn \
+         file, {} were resumed",
+        of.name(),
+        count_of(|cut| cut.had_journal),
+        count_of(|cut| cut.was_torn),
+        count_of(|cut| cut.has_gone_on)
+    );
     Some(seen)
 }
 
@@ -191,7 +191,6 @@ fn kill_often(kills: usize) {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    eprintln!("{kills} kills: {left} have left a journal");
     assert!(left > 0, "no kill came while a file was written again");
     // A run that was cut off while it wrote a file again goes on to its end by itself.
     let resumed =
@@ -199,4 +198,8 @@ fn kill_often(kills: usize) {
     assert!(resumed.json()["verdicts"][0]["claim"].as_str().is_some(), "{}", resumed.stderr());
     assert!(!point.join(JOURNAL).exists());
     assert!(before.difference(&Owned::of(point, &APART)).is_none());
+    println!(
+        "attack: killed while old files are rewritten, {} | {kills} | no byte, time, link or attribute lost; {left} had left a journal",
+        EXT4.name()
+    );
 }

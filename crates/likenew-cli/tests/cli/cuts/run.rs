@@ -29,6 +29,12 @@ pub(crate) struct FileSystem {
     pub(crate) sectors: Sectors,
 }
 
+impl FileSystem {
+    pub(crate) fn name(&self) -> &'static str {
+        self.make[0].trim_start_matches("mkfs.")
+    }
+}
+
 /// A run that was recorded.
 pub(crate) struct Recorded {
     pub(crate) sandbox: Sandbox,
@@ -43,6 +49,7 @@ pub(crate) struct Recorded {
     pub(crate) said: String,
     pub(crate) sectors: Sectors,
     meanwhile: Vec<Durable>,
+    pub(crate) system: &'static str,
     check: &'static [&'static str],
 }
 
@@ -185,6 +192,7 @@ pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<Recorded> {
         said,
         sectors: of.sectors,
         meanwhile,
+        system: of.name(),
         check: of.check,
     })
 }
