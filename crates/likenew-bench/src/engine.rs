@@ -1,4 +1,4 @@
-//! The engine against fio: pairs of runs on the same file and the same device, printed as ratios.
+//! The engine against fio: pairs of runs on the same file and the same devices, printed as ratios.
 
 use std::path::Path;
 
@@ -6,12 +6,11 @@ use clap::Args;
 use likenew_core::drive::Drive;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
-use likenew_real::consent::Consent;
+use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::open::{Options as OpenOptions, open};
-use likenew_real::scratch::Scratch;
 
 use crate::fio::{self, Measured, Setting};
-use crate::target::{Case, Loop, Tmpfs};
+use crate::target::{Busy, Case, Loop, Served, Tmpfs};
 use crate::{nop, ours};
 
 /// How long and how often.
@@ -26,26 +25,37 @@ pub(crate) struct Options {
     /// Only cases whose line contains this
     #[arg(long, default_value = "")]
     only: String,
+    /// Only devices whose name contains this: "loop", "served", "tmpfs"
+    #[arg(long, default_value = "")]
+    on: String,
+    /// Processes that keep a core busy meanwhile
+    #[arg(long, default_value_t = 0)]
+    busy: u32,
 }
 
 const SPAN: u64 = 512 << 20;
 const MIB: u32 = 1 << 20;
+/// The devices.
+const LOOP: &str = "a loop device over tmpfs";
+const SERVED: &str = "a loop device over a file that nbdkit serves";
+const TMPFS: &str = "a file on tmpfs";
 
-/// Prints agreement and cost on both targets, then the instrument alone.
+/// Prints agreement and cost on each device, then the instrument alone.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let busy = Busy::start(options.busy)?;
     let tmpfs = Tmpfs::mount(3 * SPAN)?;
-    {
-        let scratch = Scratch::create(tmpfs.path())?;
-        let (file, path) = scratch.create_file(0)?;
-        file.set_len(SPAN)?;
+    if LOOP.contains(&options.on) {
+        let path = tmpfs.path().join("image");
         fill(&path)?;
-        let attached = Loop::attach(&path)?;
-        let consent = Consent::for_own_loop_device(&attached.device)?;
-        let mut drive =
-            open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
-        compare("a loop device", &mut *drive, &attached.device, options)?;
+        on_loop(LOOP, &path, options)?;
+        std::fs::remove_file(path)?;
     }
-    {
+    if SERVED.contains(&options.on) {
+        let served = Served::begin(SPAN)?;
+        fill(served.path())?;
+        on_loop(SERVED, served.path(), options)?;
+    }
+    if TMPFS.contains(&options.on) {
         let layout = likenew_core::procedure::Layout { files: 1, file_bytes: SPAN };
         let reserve = Some(0);
         let mut drive =
@@ -53,9 +63,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let all = Case { random: false, write: true, block: MIB, depth: 8, span: SPAN };
         ours::run_once(&mut *drive, &all, Until::bytes(SPAN))?;
         let file = tmpfs.path().join("likenew-scratch/00000.likenew");
-        compare("a file on tmpfs", &mut *drive, &file, options)?;
+        compare(TMPFS, &mut *drive, &file, options)?;
     }
+    drop(busy);
     nop::run()
+}
+
+/// Compares both on a loop device over a file of ours.
+fn on_loop(what: &str, file: &Path, options: &Options) -> anyhow::Result<()> {
+    let attached = Loop::attach(file)?;
+    let loss = Loss::at(&attached.device)?;
+    let consent = Consent::to_lose(&loss, &Agreement { id: loss.id.text.clone(), destroy: Vec::new() })?;
+    let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
+    compare(what, &mut *drive, &attached.device, options)
 }
 
 /// Memory is allocated before anything is timed.
@@ -65,8 +85,8 @@ fn fill(path: &Path) -> anyhow::Result<()> {
 
 fn compare(what: &str, drive: &mut dyn Drive, path: &Path, options: &Options) -> anyhow::Result<()> {
     println!(
-        "On {what}: likenew / fio, median [lowest … highest] of {} pairs of {} s",
-        options.pairs, options.seconds
+        "On {what}, {} busy processes beside it: likenew / fio, median [lowest … highest] of {} pairs of {} s",
+        options.busy, options.pairs, options.seconds
     );
     println!("Agreement (goal 0.97 … 1.03), beside the bandwidth of fio against itself");
     for case in agreement_cases().filter(|case| case.to_string().contains(&options.only)) {

@@ -1,7 +1,9 @@
-//! What the engine is measured on: a file on tmpfs, and a loop device over another.
+//! What the engine is measured on: a file on tmpfs, a loop device over another, and a device that takes time of its own.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use tempfile::TempDir;
@@ -68,6 +70,80 @@ impl Drop for Tmpfs {
         let unmounted = Shell::new().and_then(|sh| cmd!(sh, "umount {path}").quiet().run());
         if let Err(error) = unmounted {
             eprintln!("could not unmount {}: {error}", path.display());
+        }
+    }
+}
+
+/// A file in memory that another process serves, so that each I/O takes tens of microseconds on its way: nbdkit behind nbdfuse. Unmounted when
+/// dropped.
+pub(crate) struct Served {
+    server: Child,
+    file: PathBuf,
+    _folder: TempDir,
+}
+
+impl Served {
+    /// Serves so many bytes.
+    ///
+    /// # Errors
+    /// nbdkit or nbdfuse are not installed, or the system has no FUSE.
+    pub(crate) fn begin(bytes: u64) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("served");
+        std::fs::write(&file, "")?;
+        let server = Command::new("nbdfuse")
+            .arg(&file)
+            .args(["--command", "nbdkit", "--single", "memory", &bytes.to_string()])
+            .stdin(Stdio::null())
+            .spawn()
+            .context("could not start nbdfuse (Debian package libnbd-bin)")?;
+        let served = Self { server, file, _folder: folder };
+        for _ in 0..500 {
+            if std::fs::metadata(&served.file)?.len() == bytes {
+                return Ok(served);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        anyhow::bail!("nbdfuse has served nothing for 5 s; is nbdkit installed?")
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.file
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let file = &self.file;
+        let unmounted = Shell::new().and_then(|sh| cmd!(sh, "fusermount3 -u {file}").quiet().run());
+        if let Err(error) = unmounted {
+            eprintln!("could not unmount {}: {error}", file.display());
+            let _ = self.server.kill();
+        }
+        let _ = self.server.wait();
+    }
+}
+
+/// Processes that keep cores busy; killed when dropped.
+pub(crate) struct Busy(Vec<Child>);
+
+impl Busy {
+    /// # Errors
+    /// There is no shell.
+    pub(crate) fn start(processes: u32) -> anyhow::Result<Self> {
+        let mut busy = Self(Vec::new());
+        for _ in 0..processes {
+            busy.0.push(Command::new("sh").args(["-c", "while :; do :; done"]).spawn()?);
+        }
+        Ok(busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 }
