@@ -1,9 +1,11 @@
 //! The way of every measurement: open, calibrate, conduct, judge, keep, show.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use indicatif::HumanDuration;
 use likenew_archive::{Archive, Machine, Run};
+use likenew_core::cure::Cure;
 use likenew_core::drive::{Drive, Kind, Need};
 use likenew_core::fault::Fault;
 use likenew_core::instrument::Instrument;
@@ -194,31 +196,73 @@ fn announced(rehearsal: &Rehearsal, evidence: &Evidence) -> Option<String> {
         Kind::File | Kind::Device => "",
         Kind::Simulated | Kind::Nop => return None,
     };
-    let written = match written_most(rehearsal) {
+    let Written { bytes, is_bounded, rewritten } = Written::of(rehearsal, &evidence.identity.name);
+    let written = match (bytes, is_bounded) {
         (0, _) => "Writes nothing".to_owned(),
         (bytes, true) => format!("Writes up to {}{place}", amount(bytes)),
         (bytes, false) => format!("Writes about {}{place}", amount(bytes)),
     };
-    let time = match rehearsal.elapsed {
-        span if span < Nanos::from_secs(1) => "less than a second".to_owned(),
-        span => format!("about {}", HumanDuration(std::time::Duration::from_nanos(span.0))),
-    };
-    Some(format!("{written}. Takes {time} on a drive that moves 500 MB/s."))
+    let mut text =
+        format!("{written}. Takes {} on a drive that moves 500 MB/s.", duration(rehearsal.elapsed));
+    if rewritten > 0 {
+        // Each is read, saved to the journal, and written.
+        let more = Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S);
+        let _ = write!(
+            text,
+            "\nRewrites old files in place where they are slow to read: at most {}, {} more.",
+            amount(rewritten),
+            duration(more)
+        );
+    }
+    Some(text)
 }
 
-/// Bytes that a run writes, and whether a faster drive than the assumed one cannot come to more: what only time ends has no bound.
-fn written_most(rehearsal: &Rehearsal) -> (u64, bool) {
-    let writes =
-        rehearsal.workloads.iter().filter(|workload| workload.writes() && workload.reaches_the_drive());
-    let bound = |workload: &Workload| {
-        let longest = workload.streams.iter().map(|stream| u64::from(stream.size.max())).max().unwrap_or(0);
-        let by_ops = workload.until.ops.map(|ops| ops.saturating_mul(longest));
-        workload.until.bytes.into_iter().chain(by_ops).min()
-    };
-    let bounds: Vec<Option<u64>> = writes.map(bound).collect();
-    let looks: u64 = rehearsal.looks.iter().map(Look::bytes_written).sum();
-    let bounded = bounds.iter().flatten().fold(looks, |sum, bytes| sum.saturating_add(*bytes));
-    (bounded.max(rehearsal.bytes_written), bounds.iter().all(Option::is_some))
+fn duration(span: Nanos) -> String {
+    match span {
+        span if span < Nanos::from_secs(1) => "less than a second".to_owned(),
+        span => format!("about {}", HumanDuration(std::time::Duration::from_nanos(span.0))),
+    }
+}
+
+/// The drive that a dry run assumes, in bytes a second.
+const ASSUMED_BYTES_PER_S: f64 = 500e6;
+
+/// What a run writes.
+struct Written {
+    bytes: u64,
+    /// Whether a faster drive than the assumed one cannot come to more: what only time ends has no bound.
+    is_bounded: bool,
+    /// Bytes of the owner's files that may be rewritten where they lie: all that is in use there, as nobody knows before what is slow.
+    rewritten: u64,
+}
+
+impl Written {
+    /// By a dry run on what this path leads to.
+    fn of(rehearsal: &Rehearsal, path: &str) -> Self {
+        let writes =
+            rehearsal.workloads.iter().filter(|workload| workload.writes() && workload.reaches_the_drive());
+        let bound = |workload: &Workload| {
+            let longest =
+                workload.streams.iter().map(|stream| u64::from(stream.size.max())).max().unwrap_or(0);
+            let by_ops = workload.until.ops.map(|ops| ops.saturating_mul(longest));
+            workload.until.bytes.into_iter().chain(by_ops).min()
+        };
+        let bounds: Vec<Option<u64>> = writes.map(bound).collect();
+        let looks: u64 = rehearsal.looks.iter().map(Look::bytes_written).sum();
+        let bounded = bounds.iter().flatten().fold(looks, |sum, bytes| sum.saturating_add(*bytes));
+        let rewrites =
+            rehearsal.looks.iter().any(|look| matches!(look, Look::Cure(Cure::RefreshFiles { .. })));
+        let used = || likenew_real::space::used_bytes(Path::new(path)).unwrap_or(u64::MAX);
+        Self {
+            bytes: bounded.max(rehearsal.bytes_written),
+            is_bounded: bounds.iter().all(Option::is_some),
+            rewritten: if rewrites { used() } else { 0 },
+        }
+    }
+
+    fn most(&self) -> u64 {
+        self.bytes.saturating_add(self.rewritten)
+    }
 }
 
 /// A report's document from evidence and what was concluded from it.
@@ -348,15 +392,25 @@ pub(crate) fn ask_about_wear(
     aim: &Aim,
     how: &Carry,
 ) -> Result<(), Failure> {
-    let bytes = rehearsal.bytes_written;
-    let asks = always || bytes > WRITTEN_UNASKED;
-    if !asks || !aim.is_real() || !aim.is_writable() || bytes == 0 || matches!(aim, Aim::Nop) {
+    let written = Written::of(rehearsal, &drive.identity().name);
+    let most = written.most();
+    let asks = always || most > WRITTEN_UNASKED;
+    if !asks || !aim.is_real() || !aim.is_writable() || most == 0 || matches!(aim, Aim::Nop) {
         return Ok(());
     }
-    let what = if always {
-        cost(drive, bytes)?
-    } else {
-        format!("This writes about {} to the drive, which wears flash.", amount(bytes))
+    let what = match written {
+        _ if always => cost(drive, most)?,
+        Written { rewritten: 0, is_bounded: true, .. } => {
+            format!("This writes up to {} to the drive, which wears flash.", amount(most))
+        }
+        Written { rewritten: 0, .. } => {
+            format!("This writes about {} to the drive, which wears flash.", amount(most))
+        }
+        Written { bytes, rewritten, .. } => format!(
+            "This writes up to {}, and rewrites old files in place where they are slow, at most {}; both wear flash.",
+            amount(bytes),
+            amount(rewritten)
+        ),
     };
     if how.yes {
         if always {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use likenew_core::fault::Fault;
 use likenew_core::units::amount;
-use rustix::fs::{StatVfsMountFlags, fstatvfs};
+use rustix::fs::{StatVfsMountFlags, fstatvfs, statvfs};
 use rustix::io::Errno;
 
 use crate::fault::{failed, not_possible};
@@ -85,6 +85,12 @@ impl Space {
             amount(self.usable_bytes),
         )))
     }
+}
+
+/// Bytes in use on the file system that holds `path`; nothing where the system does not say.
+pub fn used_bytes(path: &Path) -> Option<u64> {
+    let of = statvfs(path).ok()?;
+    Some(of.f_blocks.saturating_sub(of.f_bfree).saturating_mul(of.f_frsize))
 }
 
 #[cfg(test)]
