@@ -126,6 +126,11 @@ impl Options {
         self.text("verify").is_some_and(|verify| !matches!(verify, "0" | "null"))
     }
 
+    /// Whether the job ran once and not in `loops`.
+    pub(super) fn runs_once(&self) -> bool {
+        self.text("loops").is_none_or(|loops| loops == "1")
+    }
+
     pub(super) fn unexpected(&self, option: &str, expected: &str) -> ImportError {
         let found = self.text(option).map_or("nothing".to_owned(), |text| format!("the text {text:?}"));
         ImportError::Unexpected {

@@ -10,6 +10,18 @@ use super::latency::Latency;
 use super::node::{COUNT_MAX, Node};
 use super::notes::{Note, Notes};
 
+/// What has to be known of a job to understand its counts.
+#[derive(Clone, Copy)]
+pub(super) struct JobTraits {
+    /// Its number in the workload.
+    pub(super) stream: u16,
+    pub(super) op: Mix,
+    /// Whether it reads back what it wrote.
+    pub(super) verifies: bool,
+    /// Whether the counts are of one thread that wrote once and then verified, not of several or of loops.
+    pub(super) is_one_pass: bool,
+}
+
 /// What one job, or all its copies, came to.
 pub(super) struct Counted {
     /// By operation; only those that occurred.
@@ -18,27 +30,32 @@ pub(super) struct Counted {
     pub(super) elapsed: Nanos,
     /// What a job that verifies has read, beside what it wrote, over a time of its own.
     pub(super) verified: Option<Verified>,
-    /// The system's error number that it met first, or 0.
+    /// The system's error number that it met first, or 0; of a job that verifies, while it wrote.
     pub(super) error: i32,
 }
 
 /// What a job that verifies has read.
 pub(super) struct Verified {
     pub(super) tally: Tally,
+    /// The system's error number with which the verification ended, or 0.
+    pub(super) error: i32,
     /// fio counts the time of reads and of writes apart, and only in part at once.
     pub(super) elapsed: Nanos,
 }
 
 const SIDE: &str = "an object that says what the job did";
 
+/// `EILSEQ`, with which fio ends a job whose verification finds other data.
+const DIFFERS: i32 = 84;
+
 impl Counted {
     pub(super) fn read(
         job: &Node<'_>,
-        stream: u16,
-        (mix, verifies): (Mix, bool),
+        traits: JobTraits,
         name: &str,
         notes: &mut Notes,
     ) -> Result<Self, ImportError> {
+        let JobTraits { stream, op: mix, verifies, .. } = traits;
         let mut counted = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, verified: None, error: 0 };
         match job.get("mixed") {
             Some(mixed) if job.get("read").is_none() => {
@@ -52,8 +69,8 @@ impl Counted {
                     let side = Side::read(&job.need(op.name(), SIDE)?, name, notes)?;
                     if op == Op::Read && verifies && side.ios > 0 {
                         notes.add(Note::Verified, name);
-                        counted.verified =
-                            Some(Verified { tally: side.tally(stream, op), elapsed: side.elapsed });
+                        let tally = side.tally(stream, op);
+                        counted.verified = Some(Verified { tally, error: 0, elapsed: side.elapsed });
                     } else {
                         counted.add(&side, stream, op);
                     }
@@ -65,7 +82,7 @@ impl Counted {
             let latency = if ios > 0 { Latency::read(&sync, name, notes)? } else { Latency::default() };
             counted.add(&Side { ios, latency, ..Side::default() }, stream, Op::Flush);
         }
-        counted.failures(job, stream, mix, name, notes)?;
+        counted.failures(job, traits, name, notes)?;
         if counted.elapsed == Nanos::ZERO && counted.tallies.iter().any(|tally| tally.bytes > 0) {
             notes.add(Note::Instant, name);
         }
@@ -107,39 +124,59 @@ impl Counted {
         }
     }
 
-    /// fio counts errors by job; they are kept with the first operation that the job did.
+    /// fio counts errors by job.
     fn failures(
         &mut self,
         job: &Node<'_>,
-        stream: u16,
-        mix: Mix,
+        traits: JobTraits,
         name: &str,
         notes: &mut Notes,
     ) -> Result<(), ImportError> {
         let ended_with = job.get("error").map_or(Ok(0), |error| error.errno())?;
-        let total = job.get("total_err").map_or(Ok(0), |total| total.count())?;
-        let errors = total.max(u64::from(ended_with != 0));
+        // Both are given with continue_on_error alone, and leave out the error that ended the job.
+        let passed = job.get("total_err").map_or(Ok(0), |total| total.count())?;
+        let first = job.get("first_error").map_or(Ok(0), |error| error.errno())?;
+        let errors = passed.max(u64::from(ended_with != 0));
         if errors == 0 {
             return Ok(());
         }
-        // With continue_on_error a job goes on after its errors, and ends with none.
-        self.error = match ended_with {
-            0 => job.get("first_error").map_or(Ok(0), |error| error.errno())?,
-            error => error,
+        let error = if ended_with == 0 { first } else { ended_with };
+        let Some(verified) = &mut self.verified else {
+            return Ok(self.fail(errors, error, traits, name, notes));
         };
-        notes.add(Note::Failed(self.error), name);
-        if let Some(verified) = self.verified.as_mut().filter(|_| self.tallies.is_empty()) {
+        let verification = format!("{name}, verify");
+        let mut fail_verified = |errors: u64| {
+            verified.error = error;
             verified.tally.errors = errors;
             verified.tally.ios = verified.tally.ios.max(errors);
-            return Ok(());
+            notes.add(Note::Failed(error), &verification);
+        };
+        // fio begins to verify when the writes have ended without an error (`thread_main` in its `backend.c`).
+        let is_sole = traits.is_one_pass && passed == 0;
+        if error == DIFFERS && (first == 0 || first == DIFFERS) || is_sole || self.tallies.is_empty() {
+            fail_verified(errors);
+        } else if error == DIFFERS {
+            // The writes passed over errors of their own.
+            fail_verified(1);
+            self.fail(passed, first, traits, name, notes);
+        } else {
+            // Which of both it was is not known, so that neither is good.
+            fail_verified(0);
+            self.fail(errors, error, traits, name, notes);
         }
+        Ok(())
+    }
+
+    /// Errors are kept with the first operation that the job did.
+    fn fail(&mut self, errors: u64, error: i32, traits: JobTraits, name: &str, notes: &mut Notes) {
+        self.error = error;
+        notes.add(Note::Failed(error), name);
         if self.tallies.is_empty() {
-            let op = if let Mix::Only(op) = mix { op } else { Op::Read };
-            self.tallies.push(Tally::new(stream, op));
+            let op = if let Mix::Only(op) = traits.op { op } else { Op::Read };
+            self.tallies.push(Tally::new(traits.stream, op));
         }
         self.tallies[0].errors = errors;
         self.tallies[0].ios = self.tallies[0].ios.max(errors);
-        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ macro_rules! sample {
     };
 }
 
-const SAMPLES: [&str; 20] = [
+const SAMPLES: [&str; 24] = [
     sample!("bins.json"),
     sample!("both.json"),
     sample!("clat_bins.json"),
@@ -35,7 +35,11 @@ const SAMPLES: [&str; 20] = [
     sample!("two.json"),
     sample!("verify.json"),
     sample!("verify_bad.json"),
+    sample!("verify_damaged.json"),
+    sample!("verify_damaged_first.json"),
+    sample!("verify_goes_on.json"),
     sample!("verify_mix.json"),
+    sample!("verify_unreadable.json"),
     sample!("warned.json"),
 ];
 
@@ -182,6 +186,52 @@ fn what_is_read_to_verify_has_its_own_time() {
     let (imported, segment) = one(sample!("verify_bad.json"));
     assert_eq!((segment.ios(Op::Read), segment.stop), (5, Stop::JobFailed { errno: 84 }));
     caveat(&imported, "failed: Invalid or incomplete");
+}
+
+/// Another process changed a byte of a block after fio wrote it and before fio read it back; of the last sample, the file is
+/// that of a file system which answers reads beyond a place with EIO.
+#[test]
+fn an_error_that_ends_the_verification_leaves_the_writes_as_they_were() {
+    for (text, errno, (write_ms, read, read_ms)) in [
+        (sample!("verify_damaged.json"), 84, (235, 6, 2)),
+        (sample!("verify_damaged_first.json"), 84, (235, 1, 1)),
+        (sample!("verify_goes_on.json"), 84, (235, 16, 3)),
+        (sample!("verify_unreadable.json"), 5, (56, 6, 17)),
+    ] {
+        let imported = import(text).unwrap();
+        let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
+        assert_eq!((written.stop, written.errors(), written.ios(Op::Write)), (Stop::Reached, 0, 16));
+        assert_eq!(written.bytes_per_s(), Some(f64::from(1 << 20) / f64::from(write_ms) * 1e3));
+        assert_eq!(
+            (verified.stop, verified.errors(), verified.ios(Op::Read), verified.bytes_per_s()),
+            (Stop::JobFailed { errno }, 1, read, None)
+        );
+        assert_eq!(verified.elapsed(), likenew_core::units::Nanos::from_millis(read_ms));
+        caveat(&imported, &format!("\"{}\": failed:", verified.workload.name));
+    }
+}
+
+#[test]
+fn an_error_that_may_be_of_either_phase_leaves_neither_with_a_rate() {
+    let text = sample!("verify_goes_on.json").replace(": 84", ": 5");
+    let imported = import(&text).unwrap();
+    let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
+    for segment in [written, verified] {
+        assert_eq!((segment.stop, segment.bytes_per_s()), (Stop::JobFailed { errno: 5 }, None));
+    }
+    assert_eq!((written.errors(), verified.errors()), (1, 0));
+    // A write passed over an error, and the verification ended with another.
+    let text = sample!("verify_goes_on.json").replace("\"first_error\" : 84", "\"first_error\" : 5");
+    let imported = import(&text).unwrap();
+    let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
+    assert_eq!((written.stop, verified.stop), (Stop::JobFailed { errno: 5 }, Stop::JobFailed { errno: 84 }));
+    // Of a job that ran in loops only data that differ are sure to have been read.
+    for (errno, writes) in [(84, Stop::Reached), (5, Stop::JobFailed { errno: 5 })] {
+        let text = sample!("verify_damaged.json")
+            .replace("\"rw\" :", "\"loops\" : \"2\", \"rw\" :")
+            .replace("\"error\" : 84", &format!("\"error\" : {errno}"));
+        assert_eq!(import(&text).unwrap().segments[0].stop, writes);
+    }
 }
 
 #[test]
