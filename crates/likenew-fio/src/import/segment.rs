@@ -59,8 +59,8 @@ fn workloads(
     let (mut parts, mut verified) = (Parts::default(), Parts::default());
     let mut read_back = Vec::new();
     for (index, jobs) in group.streams.iter().enumerate() {
-        let mut stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
-        let verifies = jobs.options.verifies() && stream.op.writes();
+        let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
+        let verification = jobs.options.verification(stream.op);
         // fio joins copies with group_reporting.
         let is_joined = jobs.options.count_or_one("numjobs")? as usize > jobs.copies.len();
         let is_one_pass = !is_joined && jobs.options.runs_once();
@@ -68,7 +68,7 @@ fn workloads(
             // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
             let index =
                 u16::try_from(index).map_err(|_| copy.unexpected("at most 65535 streams in a workload"))?;
-            let traits = JobTraits { stream: index, op: stream.op, verifies, is_one_pass };
+            let traits = JobTraits { stream: index, op: stream.op, verification, is_one_pass };
             let counted = Counted::read(copy, traits, &group.name, notes)?;
             let read = counted.verified.iter().map(|verified| &verified.tally);
             for tally in counted.tallies.iter().chain(read) {
@@ -78,10 +78,6 @@ fn workloads(
             parts.add(counted);
         }
         read_back.push(Stream { op: Mix::Only(Op::Read), ..stream.clone() });
-        if !verified.tallies.is_empty() {
-            // The reads of a mix are among those.
-            stream.op = Mix::Only(Op::Write);
-        }
         workload.streams.push(stream);
     }
     let verify = (!verified.tallies.is_empty()).then(|| {
@@ -92,10 +88,11 @@ fn workloads(
         workload = Workload { until: Until::elapsed(parts.elapsed), streams: Vec::new(), ..workload };
         parts.tallies.clear();
     }
-    let first = parts.segment(workload, began);
-    let after = first.ended;
+    // With verify_only nothing was written.
+    let first = (verify.is_none() || !parts.tallies.is_empty()).then(|| parts.segment(workload, began));
+    let after = first.as_ref().map_or(began, |first| first.ended);
     let second = verify.map(|workload| verified.segment(workload, after));
-    Ok([first].into_iter().chain(second).collect())
+    Ok(first.into_iter().chain(second).collect())
 }
 
 /// What the jobs of a workload came to together.

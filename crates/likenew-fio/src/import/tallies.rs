@@ -9,6 +9,7 @@ use super::ImportError;
 use super::latency::Latency;
 use super::node::{COUNT_MAX, Node};
 use super::notes::{Note, Notes};
+use super::options::Verification;
 
 /// What has to be known of a job to understand its counts.
 #[derive(Clone, Copy)]
@@ -16,8 +17,7 @@ pub(super) struct JobTraits {
     /// Its number in the workload.
     pub(super) stream: u16,
     pub(super) op: Mix,
-    /// Whether it reads back what it wrote.
-    pub(super) verifies: bool,
+    pub(super) verification: Verification,
     /// Whether the counts are of one thread that wrote once and then verified, not of several or of loops.
     pub(super) is_one_pass: bool,
 }
@@ -55,56 +55,93 @@ impl Counted {
         name: &str,
         notes: &mut Notes,
     ) -> Result<Self, ImportError> {
-        let JobTraits { stream, op: mix, verifies, .. } = traits;
         let mut counted = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, verified: None, error: 0 };
         match job.get("mixed") {
-            Some(mixed) if job.get("read").is_none() => {
-                if verifies {
-                    notes.add(Note::MixedVerify, name);
-                }
-                counted.mixed(&mixed, stream, mix, name, notes)?;
-            }
-            _ => {
-                for op in [Op::Read, Op::Write, Op::Trim] {
-                    let side = Side::read(&job.need(op.name(), SIDE)?, name, notes)?;
-                    if op == Op::Read && verifies && side.ios > 0 {
-                        notes.add(Note::Verified, name);
-                        let tally = side.tally(stream, op);
-                        counted.verified = Some(Verified { tally, error: 0, elapsed: side.elapsed });
-                    } else {
-                        counted.add(&side, stream, op);
-                    }
-                }
-            }
+            Some(mixed) if job.get("read").is_none() => counted.mixed(&mixed, traits, name, notes)?,
+            _ => counted.sides(job, traits, name, notes)?,
         }
         if let Some(sync) = job.get("sync") {
             let ios = sync.need("total_ios", "a count of flushes")?.count()?;
             let latency = if ios > 0 { Latency::read(&sync, name, notes)? } else { Latency::default() };
-            counted.add(&Side { ios, latency, ..Side::default() }, stream, Op::Flush);
+            counted.add(&Side { ios, latency, ..Side::default() }, traits.stream, Op::Flush);
         }
         counted.failures(job, traits, name, notes)?;
-        if counted.elapsed == Nanos::ZERO && counted.tallies.iter().any(|tally| tally.bytes > 0) {
-            notes.add(Note::Instant, name);
-        }
         Ok(counted)
+    }
+
+    /// Reads, writes and trims that fio counted apart.
+    fn sides(
+        &mut self,
+        job: &Node<'_>,
+        traits: JobTraits,
+        name: &str,
+        notes: &mut Notes,
+    ) -> Result<(), ImportError> {
+        let JobTraits { stream, verification, .. } = traits;
+        let mut side = |op: Op| Side::read(&job.need(op.name(), SIDE)?, name, notes);
+        let (read, write, trim) = (side(Op::Read)?, side(Op::Write)?, side(Op::Trim)?);
+        let is_split = matches!(verification, Verification::AfterWrites | Verification::BetweenWrites);
+        // With verify_only fio counts I/Os that it did not do. It gives the writes among them no time, where it rounds the
+        // time of any others up to a millisecond (`update_runtime` in its `backend.c`).
+        let is_dry = verification != Verification::Off && write.bytes > 0 && write.elapsed == Nanos::ZERO;
+        if is_dry && !is_split {
+            notes.add(Note::DryMix, name);
+            return Ok(());
+        }
+        if read.ios > 0 && (is_dry || verification == Verification::AfterWrites) {
+            notes.add(if is_dry { Note::DryWrites } else { Note::Verified }, name);
+            let tally = read.tally(stream, Op::Read);
+            self.verified = Some(Verified { tally, error: 0, elapsed: read.elapsed });
+        } else {
+            self.add(&read, stream, Op::Read);
+        }
+        if is_dry {
+            return Ok(());
+        }
+        let last_reads = self.elapsed;
+        self.add(&write, stream, Op::Write);
+        self.add(&trim, stream, Op::Trim);
+        match verification {
+            Verification::BetweenWrites if read.ios > 0 => {
+                self.elapsed = write.elapsed.max(trim.elapsed) + last_reads;
+                notes.add(Note::VerifiedBetween, name);
+            }
+            Verification::AmongReads if read.ios > 0 => notes.add(Note::VerifiedAmong, name),
+            _ => {}
+        }
+        self.note_instant(name, notes);
+        Ok(())
     }
 
     /// Reads and writes that fio counted as one.
     fn mixed(
         &mut self,
         node: &Node<'_>,
-        stream: u16,
-        mix: Mix,
+        traits: JobTraits,
         name: &str,
         notes: &mut Notes,
     ) -> Result<(), ImportError> {
+        let JobTraits { stream, op, verification, .. } = traits;
         let side = Side::read(node, name, notes)?;
-        let reads = match mix {
-            Mix::Only(op) => {
+        let reads = match (op, verification) {
+            (Mix::Only(op), Verification::Off) => {
                 self.add(&side, stream, op);
+                self.note_instant(name, notes);
                 return Ok(());
             }
-            Mix::Reads(percent) => f64::from(percent) / 100.0,
+            (Mix::Only(op), _) => {
+                // The time is that of the phase that took longer (`sum_thread_stats` in fio's `stat.c`).
+                notes.add(Note::MixedVerify, name);
+                self.add(&Side { elapsed: Nanos::ZERO, ..side }, stream, op);
+                return Ok(());
+            }
+            (Mix::Reads(percent), Verification::Off) => f64::from(percent) / 100.0,
+            (Mix::Reads(percent), _) => {
+                // What was written is read once more.
+                notes.add(Note::VerifiedAmong, name);
+                let writes = 1.0 - f64::from(percent) / 100.0;
+                1.0 / (1.0 + writes)
+            }
         };
         notes.add(Note::Mixed, name);
         let part = |count: u64| (count as f64 * reads).round() as u64;
@@ -114,7 +151,14 @@ impl Counted {
         self.add(&Side { ios, bytes, short, elapsed, latency: first }, stream, Op::Read);
         let (ios, bytes, short) = (side.ios - ios, side.bytes - bytes, side.short - short);
         self.add(&Side { ios, bytes, short, elapsed, latency: rest }, stream, Op::Write);
+        self.note_instant(name, notes);
         Ok(())
+    }
+
+    fn note_instant(&self, name: &str, notes: &mut Notes) {
+        if self.elapsed == Nanos::ZERO && self.tallies.iter().any(|tally| tally.bytes > 0) {
+            notes.add(Note::Instant, name);
+        }
     }
 
     fn add(&mut self, side: &Side, stream: u16, op: Op) {

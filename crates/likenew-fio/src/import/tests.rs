@@ -16,7 +16,7 @@ macro_rules! sample {
     };
 }
 
-const SAMPLES: [&str; 24] = [
+const SAMPLES: [&str; 29] = [
     sample!("bins.json"),
     sample!("both.json"),
     sample!("clat_bins.json"),
@@ -35,10 +35,15 @@ const SAMPLES: [&str; 24] = [
     sample!("two.json"),
     sample!("verify.json"),
     sample!("verify_bad.json"),
+    sample!("verify_backlog.json"),
     sample!("verify_damaged.json"),
     sample!("verify_damaged_first.json"),
     sample!("verify_goes_on.json"),
     sample!("verify_mix.json"),
+    sample!("verify_mix_off.json"),
+    sample!("verify_only.json"),
+    sample!("verify_only_mix.json"),
+    sample!("verify_unified.json"),
     sample!("verify_unreadable.json"),
     sample!("warned.json"),
 ];
@@ -168,24 +173,67 @@ fn errors_notes_and_repeated_documents_are_named() {
 
 #[test]
 fn what_is_read_to_verify_has_its_own_time() {
-    for (text, write, read) in
-        [(sample!("verify.json"), (16, 238), (16, 3)), (sample!("verify_mix.json"), (3, 38), (16, 39))]
+    let imported = import(sample!("verify.json")).unwrap();
+    let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
+    assert_eq!(format!("{}, verify", written.workload.name), verified.workload.name);
+    assert_eq!(verified.workload.streams[0].op, Mix::Only(Op::Read));
+    for (segment, op, other, ms) in [(written, Op::Write, Op::Read, 238), (verified, Op::Read, Op::Write, 3)]
     {
-        let imported = import(text).unwrap();
-        let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
-        assert_eq!(format!("{}, verify", written.workload.name), verified.workload.name);
-        assert_eq!(verified.workload.streams[0].op, Mix::Only(Op::Read));
-        for (segment, op, other, (ios, ms)) in
-            [(written, Op::Write, Op::Read, write), (verified, Op::Read, Op::Write, read)]
-        {
-            assert_eq!((segment.ios(op), segment.ios(other), segment.stop), (ios, 0, Stop::Reached));
-            assert_eq!(segment.elapsed(), likenew_core::units::Nanos::from_millis(ms));
-        }
-        caveat(&imported, "over its own time");
+        assert_eq!((segment.ios(op), segment.ios(other), segment.stop), (16, 0, Stop::Reached));
+        assert_eq!(segment.elapsed(), likenew_core::units::Nanos::from_millis(ms));
     }
+    caveat(&imported, "over its own time");
     let (imported, segment) = one(sample!("verify_bad.json"));
     assert_eq!((segment.ios(Op::Read), segment.stop), (5, Stop::JobFailed { errno: 84 }));
     caveat(&imported, "failed: Invalid or incomplete");
+}
+
+#[test]
+fn a_mix_that_verifies_is_one_workload_whose_reads_are_of_both() {
+    let (imported, segment) = one(sample!("verify_mix.json"));
+    assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write), segment.stop), (16, 3, Stop::Reached));
+    assert_eq!(segment.workload.streams[0].op, Mix::Reads(50));
+    assert_eq!(segment.elapsed(), likenew_core::units::Nanos::from_millis(39));
+    caveat(&imported, "\"mix\": fio does not tell the mix's own reads from those that verify");
+    assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("over its own time")));
+    // It wrote headers alone.
+    let (imported, segment) = one(sample!("verify_mix_off.json"));
+    assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write)), (10, 6));
+    assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("from those that verify")));
+    let text = sample!("mixed.json").replace("\"rw\" :", "\"verify\" : \"crc32c\", \"rw\" :");
+    let (imported, segment) = one(&text);
+    // 70 % reads, 30 % writes and 30 % more reads.
+    assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write)), (788, 236));
+    caveat(&imported, "from those that verify");
+}
+
+#[test]
+fn what_is_verified_between_the_writes_shares_their_time() {
+    let (imported, segment) = one(sample!("verify_backlog.json"));
+    assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write), segment.stop), (16, 16, Stop::Reached));
+    // fio gives 1 ms to those reads alone that came after the last write.
+    assert_eq!(segment.elapsed(), likenew_core::units::Nanos::from_millis(235 + 1));
+    caveat(&imported, "verify_backlog");
+}
+
+#[test]
+fn what_verify_only_did_not_write_is_left_out() {
+    let (imported, segment) = one(sample!("verify_only.json"));
+    assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write), segment.stop), (16, 0, Stop::Reached));
+    assert_eq!(segment.workload.name, "vonly, verify");
+    assert_eq!(segment.bytes_per_s(), Some(f64::from(1 << 20) / 0.002));
+    caveat(&imported, "verify_only wrote nothing");
+    assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("no rate")));
+    let (imported, segment) = one(sample!("verify_only_mix.json"));
+    assert_eq!((segment.stop, segment.total().bytes), (Stop::JobFailed { errno: 84 }, 0));
+    caveat(&imported, "nothing of it is shown");
+}
+
+#[test]
+fn what_was_written_and_verified_as_one_number_has_no_rate() {
+    let (imported, segment) = one(sample!("verify_unified.json"));
+    assert_eq!((segment.total().ios, segment.bytes_per_s()), (32, None));
+    caveat(&imported, "no rate is known; leave out unified_rw_reporting");
 }
 
 /// Another process changed a byte of a block after fio wrote it and before fio read it back; of the last sample, the file is
@@ -245,7 +293,7 @@ fn the_shortest_the_longest_and_the_mean_are_fios_own() {
         for (job, op) in jobs.into_iter().flatten().flat_map(|job| [(job, Op::Read), (job, Op::Write)]) {
             let lat = &job[op.name()]["lat_ns"];
             let tallies = imported.segments.iter().flat_map(|segment| &segment.tallies);
-            let tallies: Vec<_> = tallies.filter(|tally| tally.op == op).collect();
+            let tallies: Vec<_> = tallies.filter(|tally| tally.op == op && tally.bytes > 0).collect();
             let ([tally], true) = (&tallies[..], lat["N"].as_u64() > Some(0)) else { continue };
             let near = |found: f64, what: &str| {
                 let listed = lat[what].as_f64().unwrap();
