@@ -186,7 +186,8 @@ impl Counted {
         }
         let error = if ended_with == 0 { first } else { ended_with };
         let Some(verified) = &mut self.verified else {
-            return Ok(self.fail(errors, error, traits, name, notes));
+            self.fail(errors, error, traits, name, notes);
+            return Ok(());
         };
         let verification = format!("{name}, verify");
         let mut fail_verified = |errors: u64| {
