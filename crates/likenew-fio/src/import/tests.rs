@@ -321,6 +321,27 @@ fn settings_that_no_workload_says_are_named_and_rates_are_kept() {
 }
 
 #[test]
+fn a_rate_is_that_of_what_the_job_does() {
+    for (rw, rate, per_second) in [
+        ("randread", "4m,8m", Some(1024.0)),
+        ("randwrite", "4m,8m", Some(2048.0)),
+        ("randwrite", "4m", Some(1024.0)),
+        ("randrw", "4m", Some(2048.0)),
+        ("randrw", "4m,8m", Some(3072.0)),
+        ("randread", ",8m", None),
+        ("randwrite", "4m,", None),
+    ] {
+        let options = format!("\"rw\" : \"{rw}\", \"rate\" : \"{rate}\"");
+        let (_, segment) = one(&sample!("read.json").replace("\"rw\" : \"randread\"", &options));
+        let found = match segment.workload.streams[0].pace {
+            Pace::Open { per_second, .. } => Some(per_second),
+            _ => None,
+        };
+        assert_eq!(found, per_second, "{rw} {rate}");
+    }
+}
+
+#[test]
 fn what_is_not_fios_json_is_refused_with_a_remedy() {
     for (text, words) in [
         ("", "it is empty"),
