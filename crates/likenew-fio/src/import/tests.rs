@@ -342,6 +342,18 @@ fn a_rate_is_that_of_what_the_job_does() {
 }
 
 #[test]
+fn where_fio_does_not_count_latencies_they_are_those_of_all_ios() {
+    let (_, counted) = one(sample!("read.json"));
+    // As fio before 3.18 writes it.
+    let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
+    for kind in ["slat_ns", "clat_ns", "lat_ns"] {
+        value["jobs"][0]["read"][kind].as_object_mut().unwrap().remove("N").unwrap();
+    }
+    let (_, segment) = one(&value.to_string());
+    assert_eq!(segment.latencies(), counted.latencies());
+}
+
+#[test]
 fn what_is_not_fios_json_is_refused_with_a_remedy() {
     for (text, words) in [
         ("", "it is empty"),
