@@ -22,11 +22,12 @@ impl Latency {
     /// Out of `read`, `write` or the like. The whole latency counts, as ours does; of the completion latency only what the
     /// whole one leaves open.
     pub(super) fn read(side: &Node<'_>, job: &str, notes: &mut Notes) -> Result<Self, ImportError> {
-        let whole = Times::read(&side.need("lat_ns", TIMES)?)?;
+        let ios = side.need("total_ios", "a count of I/Os")?.count()?;
+        let whole = Times::read(&side.need("lat_ns", TIMES)?, ios)?;
         // What was flushed has no other.
         let completion = match side.get("clat_ns") {
             None if side.get("slat_ns").is_none() && side.get("clat").is_none() => Times::default(),
-            _ => Times::read(&side.need("clat_ns", TIMES)?)?,
+            _ => Times::read(&side.need("clat_ns", TIMES)?, ios)?,
         };
         let mean_ns = match (whole.count, completion.count) {
             (0, 0) => {
@@ -100,12 +101,13 @@ enum Spread {
 }
 
 impl Times {
-    fn read(node: &Node<'_>) -> Result<Self, ImportError> {
+    fn read(node: &Node<'_>, ios: u64) -> Result<Self, ImportError> {
         let mean = node.need("mean", "a mean in nanoseconds")?.number()?;
         let count = match node.get("N") {
             Some(count) => count.count()?,
-            // fio before 3.10 does not count them; a mean above zero was measured.
-            None => u64::from(mean > 0.0),
+            // fio before 3.18 does not count them; a mean above zero is that of all.
+            None if mean > 0.0 => ios,
+            None => 0,
         };
         let (min, max) =
             (node.need("min", "nanoseconds")?.count()?, node.need("max", "nanoseconds")?.count()?);

@@ -27,6 +27,14 @@ pub(super) enum Note {
     Mixed,
     /// It read back what it wrote.
     Verified,
+    /// It read back what it wrote, beside reads of its own.
+    VerifiedAmong,
+    /// It read back what it wrote while it went on writing.
+    VerifiedBetween,
+    /// It only read back what another run wrote.
+    DryWrites,
+    /// It only read back what another run of a mix wrote.
+    DryMix,
     /// It read back what it wrote, and both came as one number.
     MixedVerify,
     /// It took less than fio's clock tells apart.
@@ -105,9 +113,22 @@ impl Note {
                 "fio gave reads and writes as one number; they are divided by the job's rwmixread and share one distribution"
             }
             Self::Verified => "what the job read, to verify what was written, is shown as a workload of its own, over its own time",
+            Self::VerifiedAmong => {
+                "fio does not tell the mix's own reads from those that verify: counts, latencies and rates are of both; \
+                 do_verify=0 measures the mix alone"
+            }
+            Self::VerifiedBetween => {
+                "fio verified between the writes (verify_backlog) and counts their time as one: the rates are of both together"
+            }
+            Self::DryWrites => {
+                "verify_only wrote nothing: the writes that fio counts are left out, and only the verification is shown"
+            }
+            Self::DryMix => {
+                "fio counts the whole mix as done, although verify_only read only what it verified: nothing of it is shown"
+            }
             Self::MixedVerify => {
-                "fio gave what was written and what was read back to verify it as one number, and the rate is of both; \
-                 leave out unified_rw_reporting"
+                "fio gave what was written and what was read back to verify it as one number, over the time of the longer: \
+                 no rate is known; leave out unified_rw_reporting"
             }
             Self::Instant => "took less than the millisecond that fio tells apart: no rate is known",
             Self::Paced => "an I/O that left late counts from when it left, and not from when it was due as with us",

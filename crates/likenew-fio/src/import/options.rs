@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use likenew_core::mix::Mix;
 use likenew_core::units::Nanos;
 
 use super::ImportError;
@@ -13,6 +14,19 @@ use super::spelling::{Amount, parse_amount, parse_duration};
 pub(super) struct Options {
     values: BTreeMap<String, String>,
     path: String,
+}
+
+/// When fio reads back what a job wrote, and how far its counts tell these reads from the rest (`backend.c` of fio 3.33).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verification {
+    /// Nothing is read back.
+    Off,
+    /// After the writes, over a time of its own.
+    AfterWrites,
+    /// Between the writes: fio counts the time of these reads as that of the writes, and only that of the last ones apart.
+    BetweenWrites,
+    /// Beside the job's own reads, with which fio counts these as one.
+    AmongReads,
 }
 
 /// Options that say how fio measures or reports rather than what it does to the drive.
@@ -121,9 +135,20 @@ impl Options {
         self.text(option).is_some_and(|value| value != "0")
     }
 
-    /// Whether what is written is read back and compared.
-    pub(super) fn verifies(&self) -> bool {
-        self.text("verify").is_some_and(|verify| !matches!(verify, "0" | "null"))
+    /// When a job of this operation reads back what it wrote.
+    pub(super) fn verification(&self, op: Mix) -> Verification {
+        let verifies = self.text("verify").is_some_and(|verify| !matches!(verify, "0" | "null"));
+        match op {
+            _ if !verifies || !op.writes() || self.text("do_verify") == Some("0") => Verification::Off,
+            Mix::Reads(_) => Verification::AmongReads,
+            Mix::Only(_) if self.flag("verify_backlog") => Verification::BetweenWrites,
+            Mix::Only(_) => Verification::AfterWrites,
+        }
+    }
+
+    /// Whether the job ran once and not in `loops`.
+    pub(super) fn runs_once(&self) -> bool {
+        self.text("loops").is_none_or(|loops| loops == "1")
     }
 
     pub(super) fn unexpected(&self, option: &str, expected: &str) -> ImportError {

@@ -16,7 +16,7 @@ use super::groups::Group;
 use super::node::COUNT_MAX;
 use super::notes::Notes;
 use super::stream::{stream, until};
-use super::tallies::Counted;
+use super::tallies::{Counted, JobTraits};
 
 /// One segment for each group, in order.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
@@ -59,13 +59,17 @@ fn workloads(
     let (mut parts, mut verified) = (Parts::default(), Parts::default());
     let mut read_back = Vec::new();
     for (index, jobs) in group.streams.iter().enumerate() {
-        let mut stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
-        let verifies = jobs.options.verifies() && stream.op.writes();
+        let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
+        let verification = jobs.options.verification(stream.op);
+        // fio joins copies with group_reporting.
+        let is_joined = jobs.options.count_or_one("numjobs")? as usize > jobs.copies.len();
+        let is_one_pass = !is_joined && jobs.options.runs_once();
         for copy in &jobs.copies {
             // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
             let index =
                 u16::try_from(index).map_err(|_| copy.unexpected("at most 65535 streams in a workload"))?;
-            let counted = Counted::read(copy, index, (stream.op, verifies), &group.name, notes)?;
+            let traits = JobTraits { stream: index, op: stream.op, verification, is_one_pass };
+            let counted = Counted::read(copy, traits, &group.name, notes)?;
             let read = counted.verified.iter().map(|verified| &verified.tally);
             for tally in counted.tallies.iter().chain(read) {
                 totals.add(tally).ok_or_else(|| copy.unexpected("jobs that come to less than 2⁶⁰ in all"))?;
@@ -74,10 +78,6 @@ fn workloads(
             parts.add(counted);
         }
         read_back.push(Stream { op: Mix::Only(Op::Read), ..stream.clone() });
-        if !verified.tallies.is_empty() {
-            // The reads of a mix are among those.
-            stream.op = Mix::Only(Op::Write);
-        }
         workload.streams.push(stream);
     }
     let verify = (!verified.tallies.is_empty()).then(|| {
@@ -88,10 +88,11 @@ fn workloads(
         workload = Workload { until: Until::elapsed(parts.elapsed), streams: Vec::new(), ..workload };
         parts.tallies.clear();
     }
-    let first = parts.segment(workload, began);
-    let after = first.ended;
+    // With verify_only nothing was written.
+    let first = (verify.is_none() || !parts.tallies.is_empty()).then(|| parts.segment(workload, began));
+    let after = first.as_ref().map_or(began, |first| first.ended);
     let second = verify.map(|workload| verified.segment(workload, after));
-    Ok([first].into_iter().chain(second).collect())
+    Ok(first.into_iter().chain(second).collect())
 }
 
 /// What the jobs of a workload came to together.
@@ -106,9 +107,7 @@ struct Parts {
 impl Parts {
     fn add(&mut self, counted: Counted) {
         self.elapsed = self.elapsed.max(counted.elapsed);
-        if self.error == 0 {
-            self.error = counted.error;
-        }
+        self.fail(counted.error);
         counted.tallies.into_iter().for_each(|tally| self.count(tally));
     }
 
@@ -116,7 +115,14 @@ impl Parts {
     fn add_verified(&mut self, counted: &Counted) {
         let Some(verified) = &counted.verified else { return };
         self.elapsed = self.elapsed.max(verified.elapsed);
+        self.fail(verified.error);
         self.count(verified.tally.clone());
+    }
+
+    fn fail(&mut self, error: i32) {
+        if self.error == 0 {
+            self.error = error;
+        }
     }
 
     fn count(&mut self, tally: Tally) {

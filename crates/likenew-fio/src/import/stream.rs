@@ -23,7 +23,7 @@ pub(super) fn stream(
     let (op, is_random) = operation(options)?;
     let size = size(options, op)?;
     let place = place(options, is_random, copies, name, notes)?;
-    let pace = pace(options, &size)?;
+    let pace = pace(options, op, &size)?;
     if matches!(pace, Pace::Open { .. }) {
         notes.add(Note::Paced, name);
     }
@@ -177,19 +177,30 @@ fn place(
     }
 }
 
-fn pace(options: &Options, size: &Size) -> Result<Pace, ImportError> {
+fn pace(options: &Options, op: Mix, size: &Size) -> Result<Pace, ImportError> {
     let depth = options.count_or_one("iodepth")?;
     let (option, each) =
         if options.text("rate_iops").is_some() { ("rate_iops", 1.0) } else { ("rate", size.mean()) };
     let Some(text) = options.text(option) else { return Ok(Pace::Closed { depth }) };
     let wrong = || options.unexpected(option, "rates for reads, writes and trims, such as 200 or 140,60");
-    let mut sum = 0u64;
-    for side in text.split(',').filter(|side| !side.is_empty()) {
-        let rate = parse_amount(side, options.kibi()).and_then(Amount::bytes).ok_or_else(wrong)?;
-        sum = sum.saturating_add(rate);
+    let mut rates = Vec::new();
+    for side in text.split(',').take(3) {
+        let rate = parse_amount(side, options.kibi()).and_then(Amount::bytes);
+        rates.push(if side.is_empty() { 0 } else { rate.ok_or_else(wrong)? });
     }
-    if sum == 0 {
+    if rates.iter().all(|rate| *rate == 0) {
         return Err(wrong());
+    }
+    // Each side has a rate of its own; those beyond the last that is given have that one.
+    let rate = |index: usize| rates[index.min(rates.len() - 1)];
+    let sum = match op {
+        Mix::Only(Op::Read | Op::Flush) => rate(0),
+        Mix::Only(Op::Write) => rate(1),
+        Mix::Only(Op::Trim) => rate(2),
+        Mix::Reads(_) => rate(0).saturating_add(rate(1)),
+    };
+    if sum == 0 {
+        return Ok(Pace::Closed { depth });
     }
     let arrivals =
         if options.text("rate_process") == Some("poisson") { Arrivals::Poisson } else { Arrivals::Even };

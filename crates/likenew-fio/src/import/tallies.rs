@@ -9,6 +9,18 @@ use super::ImportError;
 use super::latency::Latency;
 use super::node::{COUNT_MAX, Node};
 use super::notes::{Note, Notes};
+use super::options::Verification;
+
+/// What has to be known of a job to understand its counts.
+#[derive(Clone, Copy)]
+pub(super) struct JobTraits {
+    /// Its number in the workload.
+    pub(super) stream: u16,
+    pub(super) op: Mix,
+    pub(super) verification: Verification,
+    /// Whether the counts are of one thread that wrote once and then verified, not of several or of loops.
+    pub(super) is_one_pass: bool,
+}
 
 /// What one job, or all its copies, came to.
 pub(super) struct Counted {
@@ -18,76 +30,118 @@ pub(super) struct Counted {
     pub(super) elapsed: Nanos,
     /// What a job that verifies has read, beside what it wrote, over a time of its own.
     pub(super) verified: Option<Verified>,
-    /// The system's error number that it met first, or 0.
+    /// The system's error number that it met first, or 0; of a job that verifies, while it wrote.
     pub(super) error: i32,
 }
 
 /// What a job that verifies has read.
 pub(super) struct Verified {
     pub(super) tally: Tally,
+    /// The system's error number with which the verification ended, or 0.
+    pub(super) error: i32,
     /// fio counts the time of reads and of writes apart, and only in part at once.
     pub(super) elapsed: Nanos,
 }
 
 const SIDE: &str = "an object that says what the job did";
 
+/// `EILSEQ`, with which fio ends a job whose verification finds other data.
+const DIFFERS: i32 = 84;
+
 impl Counted {
     pub(super) fn read(
         job: &Node<'_>,
-        stream: u16,
-        (mix, verifies): (Mix, bool),
+        traits: JobTraits,
         name: &str,
         notes: &mut Notes,
     ) -> Result<Self, ImportError> {
         let mut counted = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, verified: None, error: 0 };
         match job.get("mixed") {
-            Some(mixed) if job.get("read").is_none() => {
-                if verifies {
-                    notes.add(Note::MixedVerify, name);
-                }
-                counted.mixed(&mixed, stream, mix, name, notes)?;
-            }
-            _ => {
-                for op in [Op::Read, Op::Write, Op::Trim] {
-                    let side = Side::read(&job.need(op.name(), SIDE)?, name, notes)?;
-                    if op == Op::Read && verifies && side.ios > 0 {
-                        notes.add(Note::Verified, name);
-                        counted.verified =
-                            Some(Verified { tally: side.tally(stream, op), elapsed: side.elapsed });
-                    } else {
-                        counted.add(&side, stream, op);
-                    }
-                }
-            }
+            Some(mixed) if job.get("read").is_none() => counted.mixed(&mixed, traits, name, notes)?,
+            _ => counted.sides(job, traits, name, notes)?,
         }
         if let Some(sync) = job.get("sync") {
             let ios = sync.need("total_ios", "a count of flushes")?.count()?;
             let latency = if ios > 0 { Latency::read(&sync, name, notes)? } else { Latency::default() };
-            counted.add(&Side { ios, latency, ..Side::default() }, stream, Op::Flush);
+            counted.add(&Side { ios, latency, ..Side::default() }, traits.stream, Op::Flush);
         }
-        counted.failures(job, stream, mix, name, notes)?;
-        if counted.elapsed == Nanos::ZERO && counted.tallies.iter().any(|tally| tally.bytes > 0) {
-            notes.add(Note::Instant, name);
-        }
+        counted.failures(job, traits, name, notes)?;
         Ok(counted)
+    }
+
+    /// Reads, writes and trims that fio counted apart.
+    fn sides(
+        &mut self,
+        job: &Node<'_>,
+        traits: JobTraits,
+        name: &str,
+        notes: &mut Notes,
+    ) -> Result<(), ImportError> {
+        let JobTraits { stream, verification, .. } = traits;
+        let mut side = |op: Op| Side::read(&job.need(op.name(), SIDE)?, name, notes);
+        let (read, write, trim) = (side(Op::Read)?, side(Op::Write)?, side(Op::Trim)?);
+        let is_split = matches!(verification, Verification::AfterWrites | Verification::BetweenWrites);
+        // With verify_only fio counts I/Os that it did not do. It gives the writes among them no time, where it rounds the
+        // time of any others up to a millisecond (`update_runtime` in its `backend.c`).
+        let is_dry = verification != Verification::Off && write.bytes > 0 && write.elapsed == Nanos::ZERO;
+        if is_dry && !is_split {
+            notes.add(Note::DryMix, name);
+            return Ok(());
+        }
+        if read.ios > 0 && (is_dry || verification == Verification::AfterWrites) {
+            notes.add(if is_dry { Note::DryWrites } else { Note::Verified }, name);
+            let tally = read.tally(stream, Op::Read);
+            self.verified = Some(Verified { tally, error: 0, elapsed: read.elapsed });
+        } else {
+            self.add(&read, stream, Op::Read);
+        }
+        if is_dry {
+            return Ok(());
+        }
+        let last_reads = self.elapsed;
+        self.add(&write, stream, Op::Write);
+        self.add(&trim, stream, Op::Trim);
+        match verification {
+            Verification::BetweenWrites if read.ios > 0 => {
+                self.elapsed = write.elapsed.max(trim.elapsed) + last_reads;
+                notes.add(Note::VerifiedBetween, name);
+            }
+            Verification::AmongReads if read.ios > 0 => notes.add(Note::VerifiedAmong, name),
+            _ => {}
+        }
+        self.note_instant(name, notes);
+        Ok(())
     }
 
     /// Reads and writes that fio counted as one.
     fn mixed(
         &mut self,
         node: &Node<'_>,
-        stream: u16,
-        mix: Mix,
+        traits: JobTraits,
         name: &str,
         notes: &mut Notes,
     ) -> Result<(), ImportError> {
+        let JobTraits { stream, op, verification, .. } = traits;
         let side = Side::read(node, name, notes)?;
-        let reads = match mix {
-            Mix::Only(op) => {
+        let reads = match (op, verification) {
+            (Mix::Only(op), Verification::Off) => {
                 self.add(&side, stream, op);
+                self.note_instant(name, notes);
                 return Ok(());
             }
-            Mix::Reads(percent) => f64::from(percent) / 100.0,
+            (Mix::Only(op), _) => {
+                // The time is that of the phase that took longer (`sum_thread_stats` in fio's `stat.c`).
+                notes.add(Note::MixedVerify, name);
+                self.add(&Side { elapsed: Nanos::ZERO, ..side }, stream, op);
+                return Ok(());
+            }
+            (Mix::Reads(percent), Verification::Off) => f64::from(percent) / 100.0,
+            (Mix::Reads(percent), _) => {
+                // What was written is read once more.
+                notes.add(Note::VerifiedAmong, name);
+                let writes = 1.0 - f64::from(percent) / 100.0;
+                1.0 / (1.0 + writes)
+            }
         };
         notes.add(Note::Mixed, name);
         let part = |count: u64| (count as f64 * reads).round() as u64;
@@ -97,7 +151,14 @@ impl Counted {
         self.add(&Side { ios, bytes, short, elapsed, latency: first }, stream, Op::Read);
         let (ios, bytes, short) = (side.ios - ios, side.bytes - bytes, side.short - short);
         self.add(&Side { ios, bytes, short, elapsed, latency: rest }, stream, Op::Write);
+        self.note_instant(name, notes);
         Ok(())
+    }
+
+    fn note_instant(&self, name: &str, notes: &mut Notes) {
+        if self.elapsed == Nanos::ZERO && self.tallies.iter().any(|tally| tally.bytes > 0) {
+            notes.add(Note::Instant, name);
+        }
     }
 
     fn add(&mut self, side: &Side, stream: u16, op: Op) {
@@ -107,39 +168,60 @@ impl Counted {
         }
     }
 
-    /// fio counts errors by job; they are kept with the first operation that the job did.
+    /// fio counts errors by job.
     fn failures(
         &mut self,
         job: &Node<'_>,
-        stream: u16,
-        mix: Mix,
+        traits: JobTraits,
         name: &str,
         notes: &mut Notes,
     ) -> Result<(), ImportError> {
         let ended_with = job.get("error").map_or(Ok(0), |error| error.errno())?;
-        let total = job.get("total_err").map_or(Ok(0), |total| total.count())?;
-        let errors = total.max(u64::from(ended_with != 0));
+        // Both are given with continue_on_error alone, and leave out the error that ended the job.
+        let passed = job.get("total_err").map_or(Ok(0), |total| total.count())?;
+        let first = job.get("first_error").map_or(Ok(0), |error| error.errno())?;
+        let errors = passed.max(u64::from(ended_with != 0));
         if errors == 0 {
             return Ok(());
         }
-        // With continue_on_error a job goes on after its errors, and ends with none.
-        self.error = match ended_with {
-            0 => job.get("first_error").map_or(Ok(0), |error| error.errno())?,
-            error => error,
+        let error = if ended_with == 0 { first } else { ended_with };
+        let Some(verified) = &mut self.verified else {
+            self.fail(errors, error, traits, name, notes);
+            return Ok(());
         };
-        notes.add(Note::Failed(self.error), name);
-        if let Some(verified) = self.verified.as_mut().filter(|_| self.tallies.is_empty()) {
+        let verification = format!("{name}, verify");
+        let mut fail_verified = |errors: u64| {
+            verified.error = error;
             verified.tally.errors = errors;
             verified.tally.ios = verified.tally.ios.max(errors);
-            return Ok(());
+            notes.add(Note::Failed(error), &verification);
+        };
+        // fio begins to verify when the writes have ended without an error (`thread_main` in its `backend.c`).
+        let is_sole = traits.is_one_pass && passed == 0;
+        if error == DIFFERS && (first == 0 || first == DIFFERS) || is_sole || self.tallies.is_empty() {
+            fail_verified(errors);
+        } else if error == DIFFERS {
+            // The writes passed over errors of their own.
+            fail_verified(1);
+            self.fail(passed, first, traits, name, notes);
+        } else {
+            // Which of both it was is not known, so that neither is good.
+            fail_verified(0);
+            self.fail(errors, error, traits, name, notes);
         }
+        Ok(())
+    }
+
+    /// Errors are kept with the first operation that the job did.
+    fn fail(&mut self, errors: u64, error: i32, traits: JobTraits, name: &str, notes: &mut Notes) {
+        self.error = error;
+        notes.add(Note::Failed(error), name);
         if self.tallies.is_empty() {
-            let op = if let Mix::Only(op) = mix { op } else { Op::Read };
-            self.tallies.push(Tally::new(stream, op));
+            let op = if let Mix::Only(op) = traits.op { op } else { Op::Read };
+            self.tallies.push(Tally::new(traits.stream, op));
         }
         self.tallies[0].errors = errors;
         self.tallies[0].ios = self.tallies[0].ios.max(errors);
-        Ok(())
     }
 }
 

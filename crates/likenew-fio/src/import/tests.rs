@@ -12,11 +12,13 @@ use super::*;
 
 macro_rules! sample {
     ($name:literal) => {
-        include_str!(concat!("../../tests/samples/", $name))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/", $name))
     };
 }
 
-const SAMPLES: [&str; 20] = [
+mod verification;
+
+const SAMPLES: [&str; 29] = [
     sample!("bins.json"),
     sample!("both.json"),
     sample!("clat_bins.json"),
@@ -35,7 +37,16 @@ const SAMPLES: [&str; 20] = [
     sample!("two.json"),
     sample!("verify.json"),
     sample!("verify_bad.json"),
+    sample!("verify_backlog.json"),
+    sample!("verify_damaged.json"),
+    sample!("verify_damaged_first.json"),
+    sample!("verify_goes_on.json"),
     sample!("verify_mix.json"),
+    sample!("verify_mix_off.json"),
+    sample!("verify_only.json"),
+    sample!("verify_only_mix.json"),
+    sample!("verify_unified.json"),
+    sample!("verify_unreadable.json"),
     sample!("warned.json"),
 ];
 
@@ -163,28 +174,6 @@ fn errors_notes_and_repeated_documents_are_named() {
 }
 
 #[test]
-fn what_is_read_to_verify_has_its_own_time() {
-    for (text, write, read) in
-        [(sample!("verify.json"), (16, 238), (16, 3)), (sample!("verify_mix.json"), (3, 38), (16, 39))]
-    {
-        let imported = import(text).unwrap();
-        let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
-        assert_eq!(format!("{}, verify", written.workload.name), verified.workload.name);
-        assert_eq!(verified.workload.streams[0].op, Mix::Only(Op::Read));
-        for (segment, op, other, (ios, ms)) in
-            [(written, Op::Write, Op::Read, write), (verified, Op::Read, Op::Write, read)]
-        {
-            assert_eq!((segment.ios(op), segment.ios(other), segment.stop), (ios, 0, Stop::Reached));
-            assert_eq!(segment.elapsed(), likenew_core::units::Nanos::from_millis(ms));
-        }
-        caveat(&imported, "over its own time");
-    }
-    let (imported, segment) = one(sample!("verify_bad.json"));
-    assert_eq!((segment.ios(Op::Read), segment.stop), (5, Stop::JobFailed { errno: 84 }));
-    caveat(&imported, "failed: Invalid or incomplete");
-}
-
-#[test]
 fn the_shortest_the_longest_and_the_mean_are_fios_own() {
     for text in SAMPLES {
         let start = text.find('{').unwrap();
@@ -195,7 +184,7 @@ fn the_shortest_the_longest_and_the_mean_are_fios_own() {
         for (job, op) in jobs.into_iter().flatten().flat_map(|job| [(job, Op::Read), (job, Op::Write)]) {
             let lat = &job[op.name()]["lat_ns"];
             let tallies = imported.segments.iter().flat_map(|segment| &segment.tallies);
-            let tallies: Vec<_> = tallies.filter(|tally| tally.op == op).collect();
+            let tallies: Vec<_> = tallies.filter(|tally| tally.op == op && tally.bytes > 0).collect();
             let ([tally], true) = (&tallies[..], lat["N"].as_u64() > Some(0)) else { continue };
             let near = |found: f64, what: &str| {
                 let listed = lat[what].as_f64().unwrap();
@@ -220,6 +209,39 @@ fn settings_that_no_workload_says_are_named_and_rates_are_kept() {
     let (imported, segment) = one(&text);
     caveat(&imported, "thinktime=5");
     assert!(matches!(segment.workload.streams[0].pace, Pace::Open { per_second: 2048.0, .. }));
+}
+
+#[test]
+fn a_rate_is_that_of_what_the_job_does() {
+    for (rw, rate, per_second) in [
+        ("randread", "4m,8m", Some(1024.0)),
+        ("randwrite", "4m,8m", Some(2048.0)),
+        ("randwrite", "4m", Some(1024.0)),
+        ("randrw", "4m", Some(2048.0)),
+        ("randrw", "4m,8m", Some(3072.0)),
+        ("randread", ",8m", None),
+        ("randwrite", "4m,", None),
+    ] {
+        let options = format!("\"rw\" : \"{rw}\", \"rate\" : \"{rate}\"");
+        let (_, segment) = one(&sample!("read.json").replace("\"rw\" : \"randread\"", &options));
+        let found = match segment.workload.streams[0].pace {
+            Pace::Open { per_second, .. } => Some(per_second),
+            _ => None,
+        };
+        assert_eq!(found, per_second, "{rw} {rate}");
+    }
+}
+
+#[test]
+fn where_fio_does_not_count_latencies_they_are_those_of_all_ios() {
+    let (_, counted) = one(sample!("read.json"));
+    // As fio before 3.18 writes it.
+    let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
+    for kind in ["slat_ns", "clat_ns", "lat_ns"] {
+        value["jobs"][0]["read"][kind].as_object_mut().unwrap().remove("N").unwrap();
+    }
+    let (_, segment) = one(&value.to_string());
+    assert_eq!(segment.latencies(), counted.latencies());
 }
 
 #[test]
