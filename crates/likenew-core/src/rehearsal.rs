@@ -51,6 +51,18 @@ impl Rehearsal {
     /// # Errors
     /// The procedure's, when the plan does not fit the drive.
     pub fn of(procedure: &dyn Procedure, evidence: &Evidence) -> Result<Self, String> {
+        Self::at_pace(procedure, evidence, &|_| 1.0)
+    }
+
+    /// The same on a drive that takes so many times as long for the I/Os of a workload.
+    ///
+    /// # Errors
+    /// The procedure's, when the plan does not fit the drive.
+    pub fn at_pace(
+        procedure: &dyn Procedure,
+        evidence: &Evidence,
+        times_as_long: &dyn Fn(&Workload) -> f64,
+    ) -> Result<Self, String> {
         let mut evidence = evidence.clone();
         let (first, first_sight, before) = (evidence.segments.len(), evidence.sights.len(), evidence.steps());
         let rotates = evidence.identity.rotates();
@@ -60,7 +72,7 @@ impl Rehearsal {
                 Step::Run(workload) => {
                     workload.check(&evidence.geometry)?;
                     let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
-                    evidence.segments.push(assumed(&workload, began, rotates));
+                    evidence.segments.push(assumed(&workload, began, rotates, times_as_long(&workload)));
                 }
                 Step::Look(look) => evidence.sights.push(unseen(look, evidence.segments.len())),
                 Step::Enough => {
@@ -200,8 +212,8 @@ fn unseen(look: Look, after: usize) -> Sight {
     }
 }
 
-/// What a workload comes to on the assumed drive. Latencies are left out.
-fn assumed(workload: &Workload, began: Nanos, rotates: bool) -> Segment {
+/// What a workload comes to on the assumed drive, or one that takes so many times as long. Latencies are left out.
+fn assumed(workload: &Workload, began: Nanos, rotates: bool, times_as_long: f64) -> Segment {
     if let Some(recorded) = &workload.recorded {
         return assumed_replay(workload, recorded, began);
     }
@@ -209,7 +221,10 @@ fn assumed(workload: &Workload, began: Nanos, rotates: bool) -> Segment {
     let until = workload.until;
     let shares = workload.stream_shares();
     let parts = || workload.streams.iter().zip(&shares);
-    let cost = Cost::of(workload, rotates);
+    let mut cost = Cost::of(workload, rotates);
+    if !cost.is_paced {
+        cost.each_ns *= times_as_long;
+    }
     let by_time = until.elapsed.map_or(f64::INFINITY, |span| span.0 as f64 / cost.each_ns);
     let ios = by_time.min(cost.ios_of_work(workload));
     let elapsed = if workload.streams.is_empty() {

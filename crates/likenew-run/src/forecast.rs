@@ -20,7 +20,11 @@ pub struct Forecast {
     left: VecDeque<Part>,
     /// What all that is left takes, and what the part that runs had taken over what was assumed when that was added up.
     later_ns: f64,
+    /// What of that is guessed: work of a kind that was not met so far.
+    guessed_ns: f64,
     current_ratio: f64,
+    /// Whether something took much longer or shorter than was thought since the rest was planned.
+    is_stale: bool,
     current: Option<(Part, Nanos)>,
     /// By kind of I/O: how much longer it took than was assumed …
     ratios: HashMap<Kind, Ratio>,
@@ -75,6 +79,8 @@ const BELIEVED_FROM: f64 = 0.05;
 const KNOWN_BELIEVED_FROM: f64 = 0.5;
 /// What is left is added up again when the part that runs has become so much slower or faster.
 const CHANGED: f64 = 1.05;
+/// The time that is left is a guess where more than this share of it is.
+const GUESSED_MOST: f64 = 0.25;
 
 impl Ratio {
     fn add(&mut self, took_ns: f64, assumed_ns: f64) {
@@ -171,7 +177,9 @@ impl Forecast {
             rotates,
             left: VecDeque::new(),
             later_ns: 0.0,
+            guessed_ns: 0.0,
             current_ratio: 1.0,
+            is_stale: false,
             current: None,
             ratios: HashMap::new(),
             exact: HashMap::new(),
@@ -180,13 +188,19 @@ impl Forecast {
         forecast
     }
 
-    /// Whether this is what was planned to come next.
-    pub fn is_next(&self, step: &Step) -> bool {
-        self.left.front() == Part::of(step, self.rotates).as_ref()
+    /// Whether this is what was planned to come next, and what was planned took about as long as was thought.
+    pub fn is_as_planned(&self, step: &Step) -> bool {
+        !self.is_stale && self.left.front() == Part::of(step, self.rotates).as_ref()
+    }
+
+    /// How many times as long as the assumed drive this one takes for the I/Os of a workload, by what was met so far.
+    pub fn times_as_long(&self, workload: &Workload) -> f64 {
+        self.ratio(&Part::run(workload, self.rotates), None)
     }
 
     /// What is still to come is something else than was thought.
     pub fn replan(&mut self, steps: &[Step]) {
+        self.is_stale = false;
         self.left = steps.iter().filter_map(|step| Part::of(step, self.rotates)).collect();
         self.add_up(None);
     }
@@ -207,6 +221,8 @@ impl Forecast {
         let took_ns = now.since(began).0 as f64;
         let does_work = matches!(part.kind, Kind::Io { .. });
         let share = if does_work && share > 0.0 { share.min(1.0) } else { 1.0 };
+        let thought_ns = self.expected_ns(&part, None);
+        self.is_stale |= (took_ns.max(1.0) / thought_ns.max(1.0)).ln().abs() > CHANGED.ln();
         self.ratios.entry(part.kind).or_default().add(took_ns, part.assumed_ns * share);
         self.exact.entry(part.exact).or_default().add(took_ns, part.assumed_ns);
         self.add_up(None);
@@ -218,8 +234,25 @@ impl Forecast {
         const PARTS: usize = 100;
         if self.left.len() < LONG || self.left.len().is_multiple_of(PARTS) || self.later_ns == 0.0 {
             self.current_ratio = current.map_or(1.0, |(_, ratio)| ratio);
-            self.later_ns = self.left.iter().map(|part| self.expected_ns(part, current)).sum();
+            (self.later_ns, self.guessed_ns) = (0.0, 0.0);
+            for part in &self.left {
+                let expected_ns = self.expected_ns(part, current);
+                let is_known = !matches!(part.kind, Kind::Io { .. })
+                    || self.is_known(part)
+                    || current.is_some_and(|(kind, _)| *kind == part.kind);
+                self.later_ns += expected_ns;
+                self.guessed_ns += if is_known { 0.0 } else { expected_ns };
+            }
         }
+    }
+
+    fn is_known(&self, part: &Part) -> bool {
+        self.exact.contains_key(&part.exact) || self.ratios.contains_key(&part.kind)
+    }
+
+    /// Whether too much of what is left is guessed to say how long it takes.
+    pub fn is_guess(&self, left: Nanos) -> bool {
+        self.guessed_ns > left.0 as f64 * GUESSED_MOST
     }
 
     /// About how long the rest takes at this time, with this share of what runs behind it.
@@ -230,7 +263,7 @@ impl Forecast {
         if share < TOLD_FROM {
             return Nanos((self.later_ns + by_others) as u64);
         }
-        let is_known = self.exact.contains_key(&part.exact) || self.ratios.contains_key(&part.kind);
+        let is_known = self.is_known(&part);
         let ratio = gone_ns / share / part.assumed_ns.max(1.0);
         let tells =
             matches!(part.kind, Kind::Io { .. }) && !is_known && share >= BELIEVED_FROM && ratio > 0.0;
@@ -253,9 +286,18 @@ impl Forecast {
         if let Some(ratio) = self.exact.get(&part.exact).and_then(Ratio::value) {
             return part.assumed_ns * ratio;
         }
+        (part.assumed_ns * self.ratio(part, current)).min(if is_wall { part.time_ns } else { f64::INFINITY })
+    }
+
+    /// How many times as long as assumed a part takes.
+    fn ratio(&self, part: &Part, current: Option<(&Kind, f64)>) -> f64 {
+        let is_wall = self.clock == Clock::Wall;
+        if let Some(ratio) = self.exact.get(&part.exact).and_then(Ratio::value) {
+            return ratio;
+        }
         let own = current.filter(|(kind, _)| **kind == part.kind).map(|(_, ratio)| ratio);
         let own = own.or_else(|| self.ratios.get(&part.kind)?.value());
-        let ratio = match &part.kind {
+        match &part.kind {
             Kind::Look(_) if is_wall => own.unwrap_or(1.0),
             // Where arms move, reading on says nothing of reading anywhere.
             kind => own
@@ -266,8 +308,7 @@ impl Forecast {
                 .or_else(|| self.usual(current, |other| other.does_as(kind)))
                 .or_else(|| self.usual(current, |_| true).map(f64::sqrt))
                 .unwrap_or(1.0),
-        };
-        (part.assumed_ns * ratio).min(if is_wall { part.time_ns } else { f64::INFINITY })
+        }
     }
 
     /// What these kinds took over what was assumed: their geometric mean.
