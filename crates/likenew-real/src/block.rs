@@ -109,9 +109,11 @@ impl BlockDevice {
         folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 
-    /// The first line of one of its attributes, if there is one that says something.
+    /// The first line of one of its attributes, if there is one that says something. A name of a file in it need not be text: it is good for being
+    /// shown, and for nothing else.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
-        let text = fs::read_to_string(self.folder.join(name)).ok()?;
+        let text = fs::read(self.folder.join(name)).ok()?;
+        let text = String::from_utf8_lossy(&text);
         let line = text.lines().next()?.trim();
         (!line.is_empty()).then(|| line.to_owned())
     }

@@ -29,7 +29,7 @@ use crate::clock::Monotonic;
 use crate::counter_source::CounterSource;
 use crate::drive_facts::clean;
 use crate::fault::{failed, not_possible};
-use crate::loop_device::{Backing, Store};
+use crate::in_use::below_loop;
 use crate::mounts::{DeviceNumber, Mount};
 
 /// So often, and so long apart, a lock is tried before somebody is said to hold it: a program that is just being started holds copies of all
@@ -243,7 +243,7 @@ fn add_keys(device: &BlockDevice, keys: &mut Keys, seen: &mut HashSet<PathBuf>) 
     if !seen.insert(device.folder().to_owned()) {
         return;
     }
-    let below = [device.below(), below_loop(device)].concat();
+    let below = [device.below(), below_loop(device).unwrap_or_default()].concat();
     below.iter().for_each(|device| add_keys(device, keys, seen));
     if !below.is_empty() {
         return;
@@ -252,23 +252,6 @@ fn add_keys(device: &BlockDevice, keys: &mut Keys, seen: &mut HashSet<PathBuf>) 
     let is_nvme = device.bus().is_some_and(|bus| bus.starts_with("nvme"));
     let controller = is_nvme.then(|| fs::canonicalize(device.folder().join("device/serial")).ok()).flatten();
     keys.insert(controller.unwrap_or_else(|| device.folder().join("dev")), device.name());
-}
-
-/// The devices that hold the file behind a loop device, or the one that it stands on; none where that is memory, or cannot be seen from here.
-fn below_loop(device: &BlockDevice) -> Vec<BlockDevice> {
-    let Some(Backing { store, .. }) = Backing::of(device) else { return Vec::new() };
-    let system = match store {
-        Store::Device(number) => return BlockDevice::numbered(number).into_iter().collect(),
-        Store::File { device, .. } => BlockDevice::numbered(DeviceNumber::of(device)),
-    };
-    let path = device.attribute("loop/backing_file").map(PathBuf::from);
-    let path = path.filter(|path| Store::at(path) == Some(store));
-    let opened =
-        path.and_then(|path| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok());
-    match opened.and_then(Mount::of) {
-        Some(mount) => CounterSource::of_mount(&mount).devices().collect(),
-        None => system.into_iter().collect(),
-    }
 }
 
 #[cfg(test)]

@@ -75,7 +75,9 @@ impl UnusedSpace {
         let refuse = |reason: &str| refusal(Path::new(&mount.point), reason);
         let mut stands_on = HashSet::new();
         if let Some(device) = below(mount) {
-            add_with_what_is_below(&device, &mut stands_on);
+            if !add_with_what_is_below(&device, &mut stands_on) {
+                return Err(refuse("it lies on a loop device, and on what that stands is not known"));
+            }
         }
         let devices = stands_on.into_iter().map(BlockDevice::at);
         let mut disks: Vec<String> =

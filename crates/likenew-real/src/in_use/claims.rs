@@ -6,9 +6,9 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Target;
 use super::overlaps::{Overlap, Overlaps, Way};
 use super::snapshot::Snapshot;
+use super::{Target, unknown_use};
 use crate::clock::Monotonic;
 use crate::consent::{HOLD_PAUSE, HOLD_TRIES};
 use crate::loop_device::Store;
@@ -31,7 +31,7 @@ impl Claims {
 }
 
 fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
-    let snapshot = Snapshot::now();
+    let snapshot = Snapshot::now().map_err(|why| unknown_use(&why))?;
     let overlaps = Overlaps::of(&snapshot, target);
     let shared = overlaps.found.iter().filter(|one| one.way == Way::Loop);
     let devices: Vec<(DeviceNumber, &Overlap)> = shared

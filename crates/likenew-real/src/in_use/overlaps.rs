@@ -68,6 +68,7 @@ enum Rank {
     Swap,
     Holder,
     Loop,
+    Unknown,
 }
 
 /// Everything that reaches a target's bytes.
@@ -102,6 +103,7 @@ impl<'a> Overlaps<'a> {
         for index in 0..overlaps.found.len() {
             overlaps.look_at(index);
         }
+        overlaps.look_for_unknown_loops();
         overlaps.uses.sort_by_key(|one| one.rank);
         overlaps
     }
@@ -150,8 +152,9 @@ impl<'a> Overlaps<'a> {
             let name = self.name_of(disk);
             self.descend(below(Store::Device(disk), shifted(start), way, name, relation), target);
         }
-        if let Some(backing) = &node.backing {
-            let name = node.device.attribute("loop/backing_file").unwrap_or_default();
+        if let Ok(Some(backing)) = &node.backing {
+            let name = node.device.attribute("loop/backing_file");
+            let name = name.unwrap_or_else(|| format!("what {} stands on", node.name));
             let relation = format!("which {target} lies on");
             let range = shifted(backing.window.start);
             self.descend(below(backing.store, range, way.max(Way::Loop), name, relation), target);
@@ -331,6 +334,26 @@ impl<'a> Overlaps<'a> {
         }
         debug_assert!(!is_target || relation.is_empty(), "the target is called by its name");
         self.uses.extend(uses);
+    }
+
+    /// Notes a loop device that may reach these bytes, or through which the target reaches its own.
+    fn look_for_unknown_loops(&mut self) {
+        let stores: Vec<Store> = self.found.iter().map(|one| one.store).collect();
+        let of_found = stores.iter().filter_map(|store| Some(self.node(*store)?.1));
+        let mut of_found = of_found.filter(|node| node.backing.is_err());
+        let text = match of_found.next() {
+            Some(node) => format!("what {} stands on cannot be found out", node.name),
+            None => match self.snapshot.unknown_loop(&stores) {
+                Some(node) => format!(
+                    "{} stands on something that cannot be found out, which may be these bytes",
+                    node.name
+                ),
+                None => return,
+            },
+        };
+        let text =
+            format!("{text}; run it as root where losetup -l shows that, or detach the loop device first");
+        self.uses.push(Use { rank: Rank::Unknown, text });
     }
 
     /// Who uses one of them, as far as the kernel's own lists show.

@@ -1,6 +1,7 @@
 //! Devices that no test machine can make are folders that look like /sys.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -97,6 +98,7 @@ impl Sys {
         self.mounts.push(Mount {
             id: 1,
             device,
+            root: "/".into(),
             point: point.into(),
             kind: kind.into(),
             source: "none".into(),
@@ -105,7 +107,7 @@ impl Sys {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::of(&self.path());
+        let mut snapshot = Snapshot::of(&self.path()).unwrap();
         snapshot.take_mounts(self.mounts.iter().map(|mount| (mount.clone(), None)), &self.path());
         snapshot.system = self.system.iter().map(|name| self.folder(name)).collect();
         snapshot
@@ -336,13 +338,71 @@ fn holes_of_a_disk_are_asked_for_alone() {
     let mut snapshot = sys.snapshot();
     let store = Store::Device(disk.number().unwrap());
     let node = snapshot.nodes.get_mut(&number).unwrap();
-    node.backing = Some(crate::loop_device::Backing { store, window: 10 * MIB..11 * MIB });
+    node.backing = Ok(Some(crate::loop_device::Backing { store, window: 10 * MIB..11 * MIB }));
     let asked = |ranges| Overlaps::of(&snapshot, &Target::parts(&disk, ranges).unwrap()).structural_use();
     let whole = |range: Range<u64>| vec![range];
     assert_eq!(asked(vec![0..MIB, 9 * MIB..10 * MIB, 11 * MIB..16 * MIB]), None);
     let text = asked(vec![0..MIB, 9 * MIB..16 * MIB]).unwrap();
     assert!(text.contains("loop900, which lies on sda, is mounted"), "{text}");
     assert_eq!(asked(whole(0..MIB)), None);
+}
+
+#[test]
+fn a_loop_device_over_what_nobody_can_find_is_held_against_what_it_may_be() {
+    let sys = Sys::new();
+    sys.two_disks();
+    let attach = |name: &str, path: Option<&str>| {
+        sys.disk(name, 4);
+        fs::create_dir_all(sys.folder(name).join("loop")).unwrap();
+        // What is longer than a page is not shown at all.
+        if let Some(path) = path {
+            sys.write(name, "loop/backing_file", path);
+            sys.write(name, "loop/offset", "0");
+            sys.write(name, "loop/sizelimit", "0");
+        }
+    };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
+    let target = Target::file(device, inode, MIB);
+    let of_file = || Overlaps::of(&sys.snapshot(), &target).structural_use();
+    attach("loop900", Some("/nowhere/disk.img"));
+    sys.refused(&["loop900"], &["what loop900 stands on cannot be found out", "as root"]);
+    assert!(of_file().unwrap().contains("loop900 stands on something that cannot be found out"));
+    sys.free(&["sda", "sdb/sdb1"]);
+    attach("loop901", None);
+    sys.refused(&["loop901"], &["what loop901 stands on cannot be found out"]);
+    sys.refused(&["sda", "sdb/sdb1"], &["loop901 stands on something that cannot be found out"]);
+    sys.mapping("dm-0", "x", &["loop901"]);
+    sys.refused(&["dm-0"], &["what loop901 stands on cannot be found out"]);
+    // Nothing is attached to it any more.
+    for name in ["loop900", "loop901"] {
+        fs::remove_dir_all(sys.folder(name).join("loop")).unwrap();
+    }
+    sys.free(&["sda", "loop900"]);
+    assert_eq!(of_file(), None);
+}
+
+#[test]
+fn names_of_backing_files_are_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [&b"disk-\xe9.img"[..], b"\ndisk.img", b"disk.img\n"] {
+        let path = folder.path().join(std::ffi::OsStr::from_bytes(name));
+        fs::write(&path, "x").unwrap();
+        let mut sys = Sys::new();
+        for loops in ["loop900", "loop901"] {
+            sys.disk(loops, 4);
+            sys.write(loops, "loop/offset", "0");
+            sys.write(loops, "loop/sizelimit", "0");
+            fs::write(
+                sys.folder(loops).join("loop/backing_file"),
+                [path.as_os_str().as_bytes(), b"\n"].concat(),
+            )
+            .unwrap();
+        }
+        let number = BlockDevice::at(sys.folder("loop900")).number().unwrap();
+        sys.mount(number);
+        sys.refused(&["loop901"], &["loop900, which lies over the same bytes of", "is mounted at"]);
+    }
 }
 
 #[test]
