@@ -56,6 +56,11 @@ impl BlockDevice {
         children.map(|entry| Self { folder: entry.path() }).filter(Self::is_partition).collect()
     }
 
+    /// What a disk is known by on whatever path it is reached; none of a partition.
+    pub(crate) fn world_wide_name(&self) -> Option<String> {
+        self.attribute("wwid").or_else(|| self.attribute("device/wwid")).filter(|_| !self.is_partition())
+    }
+
     /// Where a partition begins on its disk, and its length, in bytes.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
         // The kernel counts in sectors of 512 bytes here, whatever the disk's are (Documentation/ABI/stable/sysfs-block).

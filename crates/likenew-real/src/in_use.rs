@@ -9,7 +9,9 @@
 //!
 //! What the kernel does not show in /sys, it keeps in its claims: ZFS, file systems mounted out of sight. So whoever writes claims all ways to these bytes
 //! ([`Claims`]), as the target itself is claimed, and asks again afterwards. The file system that holds a backing file is no user of it. A
-//! loop device that is attached later is not noticed.
+//! loop device that is attached later is not noticed, nor what the kernel holds open itself, as targets that serve a file to others do.
+//!
+//! What cannot be found out is taken for use: a list that cannot be read, and a loop device that does not say what it stands on.
 
 mod claims;
 mod overlaps;

@@ -21,6 +21,8 @@ pub(super) struct Snapshot {
     pub(super) system: HashSet<PathBuf>,
     /// The file systems' own lists: a folder of a device's name is there while its file system is mounted, wherever that is.
     pub(super) file_systems: BTreeMap<String, String>,
+    /// Numbers of the flash devices (MTD) of which UBI has taken some part: it tells their block devices nothing.
+    pub(super) ubi: HashSet<u32>,
 }
 
 /// One block device.
@@ -84,6 +86,7 @@ impl Snapshot {
             swaps: Vec::new(),
             system: HashSet::new(),
             file_systems: file_systems(sys),
+            ubi: taken_by_ubi(sys),
         })
     }
 
@@ -160,10 +163,7 @@ impl Node {
             slaves: numbers(device.slave_devices()),
             backing: Backing::of(&device),
             mapping: device.attribute("dm/uuid"),
-            wwid: device
-                .attribute("wwid")
-                .or_else(|| device.attribute("device/wwid"))
-                .filter(|_| !is_partition),
+            wwid: device.world_wide_name(),
             device,
         })
     }
@@ -185,6 +185,25 @@ fn file_systems(sys: &Path) -> BTreeMap<String, String> {
         entries(sys.join("fs").join(&kind)).into_iter().map(move |name| (name, kind.clone()))
     });
     all.collect()
+}
+
+/// What UBI has attached, and all that shares flash with that: of MTD devices, one lies in another where its folder does.
+fn taken_by_ubi(sys: &Path) -> HashSet<u32> {
+    let links = |folder: &str| fs::read_dir(sys.join(folder)).into_iter().flatten().flatten();
+    let attached =
+        links("class/ubi").filter_map(|link| BlockDevice::at(link.path()).attribute("mtd_num")?.parse().ok());
+    let attached: Vec<u32> = attached.collect();
+    let numbered = links("class/mtd").filter_map(|link| {
+        let number: u32 = link.file_name().to_str()?.strip_prefix("mtd")?.parse().ok()?;
+        Some((number, fs::canonicalize(link.path()).ok()?))
+    });
+    let folders: Vec<(u32, PathBuf)> = numbered.collect();
+    let taken: Vec<&PathBuf> =
+        folders.iter().filter(|(number, _)| attached.contains(number)).map(|(_, folder)| folder).collect();
+    let shares =
+        |folder: &Path| taken.iter().any(|other| folder.starts_with(other) || other.starts_with(folder));
+    let sharing = folders.iter().filter(|(_, folder)| shares(folder)).map(|(number, _)| *number);
+    attached.iter().copied().chain(sharing).collect()
 }
 
 /// The devices of each btrfs that is mounted.

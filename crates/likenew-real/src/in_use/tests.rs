@@ -46,6 +46,12 @@ impl Sys {
             major: 4000,
             minor: u32::try_from(fs::read_dir(&links).unwrap().count()).unwrap(),
         };
+        self.numbered(name, mib, number)
+    }
+
+    fn numbered(&self, name: &str, mib: u64, number: DeviceNumber) -> DeviceNumber {
+        let links = self.path().join("dev/block");
+        fs::create_dir_all(&links).unwrap();
         let text = format!("{}:{}", number.major, number.minor);
         self.write(name, "dev", &text);
         self.write(name, "size", &(mib * 2048).to_string());
@@ -380,6 +386,82 @@ fn a_loop_device_over_what_nobody_can_find_is_held_against_what_it_may_be() {
     }
     sys.free(&["sda", "loop900"]);
     assert_eq!(of_file(), None);
+}
+
+#[test]
+fn what_shares_bytes_with_a_layer_below_a_mapping_is_claimed() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(8 * MIB).unwrap();
+    let sys = Sys::new();
+    sys.two_disks();
+    for name in ["loop900", "loop901"] {
+        sys.disk(name, 8);
+        sys.write(name, "loop/backing_file", file.path().to_str().unwrap());
+        sys.write(name, "loop/offset", "0");
+        sys.write(name, "loop/sizelimit", "0");
+    }
+    // One that was attached for its partitions is no use of its own.
+    sys.part("loop901/loop901p1", 1, 4);
+    sys.mapping("dm-0", "CRYPT-x", &["loop900"]);
+    let claimed = |sys: &Sys, snapshot: &Snapshot, name: &str| {
+        let target = Target::device(&BlockDevice::at(sys.folder(name))).unwrap();
+        let overlaps = Overlaps::of(snapshot, &target);
+        let names = overlaps.to_claim().into_iter().map(|(number, _)| snapshot.nodes[&number].name.clone());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    assert_eq!(sys.asked("dm-0"), None);
+    assert_eq!(claimed(&sys, &sys.snapshot(), "dm-0"), ["loop901", "loop901p1"]);
+    // The disk below a loop device below a mapping.
+    let mut snapshot = sys.snapshot();
+    let number = |name: &str| BlockDevice::at(sys.folder(name)).number().unwrap();
+    let (below, store) = (number("loop900"), Store::Device(number("sda/sda2")));
+    snapshot.nodes.get_mut(&below).unwrap().backing =
+        Ok(Some(crate::loop_device::Backing { store, window: 0..u64::MAX }));
+    assert_eq!(claimed(&sys, &snapshot, "dm-0"), ["sda", "sda2"]);
+    // What joins two paths has claimed both.
+    sys.mapping("dm-1", "mpath-naa", &["sda", "sdb"]);
+    for disk in ["sda", "sdb"] {
+        sys.write(disk, "device/wwid", "naa.5000c500a1b2c3d4");
+    }
+    assert_eq!(claimed(&sys, &sys.snapshot(), "dm-1"), [""; 0]);
+}
+
+#[test]
+fn a_disk_by_another_path_is_claimed() {
+    let sys = Sys::new();
+    sys.two_disks();
+    for disk in ["sda", "sdb"] {
+        sys.write(disk, "device/wwid", "naa.5000c500a1b2c3d4");
+    }
+    let snapshot = sys.snapshot();
+    let target = Target::device(&BlockDevice::at(sys.folder("sda/sda1"))).unwrap();
+    let overlaps = Overlaps::of(&snapshot, &target);
+    let names = overlaps.to_claim().into_iter().map(|(number, _)| &*snapshot.nodes[&number].name);
+    assert_eq!(names.collect::<Vec<_>>(), ["sdb", "sdb1"]);
+}
+
+#[test]
+fn flash_that_ubi_has_attached_is_used() {
+    let sys = Sys::new();
+    for (minor, mtd) in ["mtd0", "mtd0/mtd1", "mtd0/mtd2", "mtd3"].into_iter().enumerate() {
+        let minor = u32::try_from(minor).unwrap();
+        sys.numbered(&format!("{mtd}/mtdblock{minor}"), 4, DeviceNumber { major: 31, minor });
+        let class = sys.path().join("class/mtd");
+        fs::create_dir_all(&class).unwrap();
+        symlink(sys.folder(mtd), class.join(format!("mtd{minor}"))).unwrap();
+    }
+    sys.free(&["mtd0/mtdblock0", "mtd0/mtd1/mtdblock1", "mtd0/mtd2/mtdblock2", "mtd3/mtdblock3"]);
+    let ubi = sys.path().join("class/ubi");
+    for (folder, number) in [("ubi0", Some("1\n")), ("ubi0_0", None)] {
+        fs::create_dir_all(ubi.join(folder)).unwrap();
+        number.into_iter().for_each(|number| fs::write(ubi.join(folder).join("mtd_num"), number).unwrap());
+    }
+    sys.refused(&["mtd0/mtd1/mtdblock1"], &["mtdblock1 is flash that UBI has attached", "ubidetach"]);
+    // The whole chip, of which that is a part.
+    sys.refused(&["mtd0/mtdblock0"], &["mtdblock0 is flash that UBI has attached"]);
+    sys.free(&["mtd0/mtd2/mtdblock2", "mtd3/mtdblock3"]);
 }
 
 #[test]
