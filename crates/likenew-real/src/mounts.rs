@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rustix::fs::{AtFlags, StatxFlags, major, minor, statx};
@@ -76,6 +76,25 @@ impl Mount {
     /// All of a file such as /proc/self/mountinfo.
     pub(crate) fn parse_all(lines: &[u8]) -> Vec<Self> {
         lines.split(|byte| *byte == b'\n').filter_map(Self::of_line).collect()
+    }
+
+    /// The folders that a layered file system (overlayfs) shows as one, the one that takes writes first, as they are called where it was mounted.
+    pub(crate) fn layers(&self) -> Vec<PathBuf> {
+        let mut layers = Vec::new();
+        for option in self.options.split(',') {
+            // What stands between colons has its own colons behind backslashes, and the kernel spells backslashes in octal.
+            let (name, value) = option.split_once('=').unwrap_or_default();
+            let value = unescape(value);
+            match name {
+                "upperdir" => layers.insert(0, value.into()),
+                "lowerdir" => layers
+                    .extend(value.replace("\\:", "\0").split(':').map(|path| path.replace('\0', ":").into())),
+                "lowerdir+" | "datadir+" => layers.push(value.into()),
+                _ => {}
+            }
+        }
+        layers.retain(|layer: &PathBuf| layer.is_absolute());
+        layers
     }
 
     /// Whether an option is set, alone or with a value.
@@ -204,6 +223,23 @@ mod tests {
             [folder.path().to_str().unwrap().as_bytes(), b"/sw\\040ap-\xe9 file\t1\t0\t-3\n"].concat(),
         );
         assert_eq!(swaps_in(&text), [Store::at(&path).unwrap()]);
+    }
+
+    #[test]
+    fn layers_are_named_in_the_options() {
+        let layers = |options: &str| {
+            let line = format!("36 35 0:45 / /merged rw - overlay overlay {options}");
+            Mount::parse(&line)
+                .unwrap()
+                .layers()
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(layers(r"rw,lowerdir=/l1:/l2,upperdir=/a\040b\054c,workdir=/w"), ["/a b,c", "/l1", "/l2"]);
+        assert_eq!(layers(r"ro,lowerdir+=/l1,lowerdir+=/l2,datadir+=/d"), ["/l1", "/l2", "/d"]);
+        assert_eq!(layers(r"rw,lowerdir=/l\134:1:relative"), ["/l:1"]);
+        assert_eq!(layers("rw"), [""; 0]);
     }
 
     #[test]
