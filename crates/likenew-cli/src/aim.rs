@@ -274,15 +274,37 @@ impl Aim {
         )))
     }
 
-    /// Removes what an earlier run has left in a folder: asks where there is somebody to ask.
+    /// Removes what an earlier run has left in a folder: asks where there is somebody to ask. Nobody else works on its drive meanwhile.
     pub(crate) fn clear_leftover(&mut self, how: &Carry) -> Result<(), Failure> {
-        let (Self::Real(path, place) | Self::Kept(path, place, ..)) = self else { return Ok(()) };
-        let Place::Folder { leftover, .. } = place else { return Ok(()) };
-        let Some(leftover) = leftover.take() else { return Ok(()) };
-        let what = describe(&leftover);
+        let Some(what) = self.agree_to_clear(how)? else { return Ok(()) };
+        // Whoever asked to stop while the drive was waited for is heard where it is locked for the run.
+        let Some(_lock) = self.lock(how)? else { return Ok(()) };
+        self.remove_leftover(&what, how)
+    }
+
+    /// The same for whoever has the drive locked.
+    pub(crate) fn clear_leftover_locked(&mut self, how: &Carry) -> Result<(), Failure> {
+        match self.agree_to_clear(how)? {
+            Some(what) => self.remove_leftover(&what, how),
+            None => Ok(()),
+        }
+    }
+
+    /// What an earlier run has left, in a sentence, once nobody has anything against its removal.
+    fn agree_to_clear(&self, how: &Carry) -> Result<Option<String>, Failure> {
+        let (Self::Real(_, place) | Self::Kept(_, place, ..)) = self else { return Ok(None) };
+        let Place::Folder { leftover: Some(leftover), .. } = place else { return Ok(None) };
+        let what = describe(leftover);
         if !how.yes && prompt::somebody_is_there() && !prompt::confirm(&format!("{what} Remove it?")) {
             return Err(Failure::Refused(format!("{what} Nothing was changed")));
         }
+        Ok(Some(what))
+    }
+
+    fn remove_leftover(&mut self, what: &str, how: &Carry) -> Result<(), Failure> {
+        let (Self::Real(path, place) | Self::Kept(path, place, ..)) = self else { return Ok(()) };
+        let Place::Folder { leftover, .. } = place else { return Ok(()) };
+        let Some(leftover) = leftover.take() else { return Ok(()) };
         let kept = leftover.path.clone();
         let removed = leftover.remove()?;
         anstream::eprintln!("{what} Removed {} files.", removed.files);

@@ -66,9 +66,11 @@ pub(crate) fn ask(
         aim.ask_for_consent(how)?;
         aim.refuse_writing()?;
     }
+    if on.plan {
+        return print_plan(&plan(&aim)?);
+    }
     aim.clear_leftover(how)?;
-    let plan = plan(&aim)?;
-    if on.plan { print_plan(&plan) } else { measure(plan, &aim, how) }
+    measure(plan(&aim)?, &aim, how)
 }
 
 /// Carries out a plan.

@@ -46,7 +46,9 @@ pub fn check_apart(kept: &Path, device: &Path) -> Result<(), Fault> {
     };
     let mut stands_on = HashSet::new();
     for member in members(&one, Path::new("/sys/fs/btrfs")) {
-        add_with_what_is_below(&member, &mut stands_on);
+        if !add_with_what_is_below(&member, &mut stands_on) {
+            return refuse("it lies on a loop device, and on what that stands is not known".to_owned());
+        }
     }
     if stands_on.contains(ground.folder()) {
         return refuse(format!("it lies on {} itself", ground.name()));

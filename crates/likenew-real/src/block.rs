@@ -56,6 +56,11 @@ impl BlockDevice {
         children.map(|entry| Self { folder: entry.path() }).filter(Self::is_partition).collect()
     }
 
+    /// What a disk is known by on whatever path it is reached; none of a partition.
+    pub(crate) fn world_wide_name(&self) -> Option<String> {
+        self.attribute("wwid").or_else(|| self.attribute("device/wwid")).filter(|_| !self.is_partition())
+    }
+
     /// Where a partition begins on its disk, and its length, in bytes.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
         // The kernel counts in sectors of 512 bytes here, whatever the disk's are (Documentation/ABI/stable/sysfs-block).
@@ -109,9 +114,11 @@ impl BlockDevice {
         folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 
-    /// The first line of one of its attributes, if there is one that says something.
+    /// The first line of one of its attributes, if there is one that says something. A name of a file in it need not be text: it is good for being
+    /// shown, and for nothing else.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
-        let text = fs::read_to_string(self.folder.join(name)).ok()?;
+        let text = fs::read(self.folder.join(name)).ok()?;
+        let text = String::from_utf8_lossy(&text);
         let line = text.lines().next()?.trim();
         (!line.is_empty()).then(|| line.to_owned())
     }

@@ -230,6 +230,7 @@ mod tests {
         let mount = |kind: &str, source: &str| Mount {
             id: 1,
             device: DeviceNumber { major: 0, minor: 9999 },
+            root: "/".into(),
             point: "/x".into(),
             kind: kind.into(),
             source: source.into(),

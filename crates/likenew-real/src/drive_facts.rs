@@ -27,7 +27,9 @@ impl Uses {
             let of_source = source.starts_with("/dev").then(|| DeviceNumber::at(source)).flatten();
             (of_source.unwrap_or(mount.device), mount.point)
         };
-        Self { mounts: crate::mounts::all().into_iter().map(uses).collect(), swaps: swaps() }
+        // For a report only, which says of what it knows.
+        let mounts = crate::mounts::all().unwrap_or_default();
+        Self { mounts: mounts.into_iter().map(uses).collect(), swaps: swaps().unwrap_or_default() }
     }
 
     /// Where a device is mounted, the shortest path first, or that it is swap.

@@ -12,10 +12,15 @@
 //! /proc/locks, so that the process is named, also one that only wants to be in the way. It ends with the program that holds it, however
 //! that ends. Containers that share the host's network share its /sys and meet; others have a /sys of their own, and do not.
 //!
-//! Below a loop device lies the drive that holds its file; one over memory is a drive of its own.
+//! Below a loop device lies the drive that holds its file; one over memory is a drive of its own. A disk that is reached by several paths is locked by
+//! all of them. Below layers (overlayfs) lie the drives of the folders that they are made of. In a container those have no name, and nobody tells on
+//! which drives ZFS lies: then the root folder of the file system is what is locked, so that two runs in it meet, and no others.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -29,8 +34,8 @@ use crate::clock::Monotonic;
 use crate::counter_source::CounterSource;
 use crate::drive_facts::clean;
 use crate::fault::{failed, not_possible};
-use crate::loop_device::{Backing, Store};
-use crate::mounts::{DeviceNumber, Mount};
+use crate::in_use::below_loop;
+use crate::mounts::{DeviceNumber, Mount, all};
 
 /// So often, and so long apart, a lock is tried before somebody is said to hold it: a program that is just being started holds copies of all
 /// descriptors of the one that starts it.
@@ -117,8 +122,8 @@ impl Locks {
 
     fn try_all(&self, keys: &Keys) -> Result<Result<DriveLock, Busy>, Fault> {
         let mut lock = DriveLock::default();
-        for (key, drive) in keys {
-            match self.try_one(key, drive)? {
+        for (key, Lockable { drive, at }) in keys {
+            match self.try_one(key, at, drive)? {
                 Ok(file) => lock.files.push(file),
                 Err(busy) => return Ok(Err(busy)),
             }
@@ -130,8 +135,8 @@ impl Locks {
         Ok(Ok(lock))
     }
 
-    fn try_one(&self, key: &Path, drive: &str) -> Result<Result<File, Busy>, Fault> {
-        let at = self.place(key)?;
+    fn try_one(&self, key: &Path, at: &Path, drive: &str) -> Result<Result<File, Busy>, Fault> {
+        let at = self.place(key, at)?;
         let doing = || format!("lock {}", at.display());
         for _ in 0..RENEWALS {
             let mut options = File::options();
@@ -157,8 +162,8 @@ impl Locks {
         )))
     }
 
-    fn place(&self, key: &Path) -> Result<PathBuf, Fault> {
-        let Some(folder) = &self.folder else { return Ok(key.to_owned()) };
+    fn place(&self, key: &Path, at: &Path) -> Result<PathBuf, Fault> {
+        let Some(folder) = &self.folder else { return Ok(at.to_owned()) };
         fs::create_dir_all(folder).map_err(Fault::system(format!("make {}", folder.display())))?;
         let name: String = key.to_string_lossy().chars().map(|c| if c == '/' { '!' } else { c }).collect();
         Ok(folder.join(name))
@@ -166,7 +171,7 @@ impl Locks {
 }
 
 impl DriveLock {
-    /// The kernel's names of what is locked; nothing for what has no drive of its own, such as memory and networks.
+    /// The kernel's names of what is locked; the file system, where it does not say on what that lies; nothing for what has no drive of its own, such as memory and networks.
     pub fn drives(&self) -> &[String] {
         &self.drives
     }
@@ -192,8 +197,8 @@ fn refusal(paths: &[&Path], Busy { drive, holder }: &Busy) -> String {
 
 /// Who holds the lock of an open file, as /proc/locks tells everybody.
 fn holder(file: &File) -> String {
-    let Some(process) = fs::read_to_string("/proc/locks").ok().and_then(|text| process_of(file, &text))
-    else {
+    let locks = fs::read("/proc/locks").unwrap_or_default();
+    let Some(process) = process_of(file, &String::from_utf8_lossy(&locks)) else {
         return "a process that is not seen from here".to_owned();
     };
     let command = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
@@ -215,60 +220,184 @@ fn process_of(file: &File, text: &str) -> Option<u32> {
     })
 }
 
-/// What is locked, each with the kernel's name of the drive. All runs lock in the same order.
-type Keys = BTreeMap<PathBuf, String>;
+/// What is locked. All runs lock in the same order.
+type Keys = BTreeMap<PathBuf, Lockable>;
+
+/// The file that carries a lock, and what it stands for: the kernel's name of a drive, or a file system.
+struct Lockable {
+    at: PathBuf,
+    drive: String,
+}
+
+/// File systems with no drive of their own: the kernel's, memory, and those of other machines.
+const NO_DRIVE: [&str; 36] = [
+    "9p",
+    "afs",
+    "binfmt_misc",
+    "bpf",
+    "ceph",
+    "cgroup",
+    "cgroup2",
+    "cifs",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "fuse.glusterfs",
+    "fuse.sshfs",
+    "fusectl",
+    "glusterfs",
+    "hugetlbfs",
+    "lustre",
+    "mqueue",
+    "nfs",
+    "nfs4",
+    "nsfs",
+    "proc",
+    "pstore",
+    "ramfs",
+    "rootfs",
+    "securityfs",
+    "selinuxfs",
+    "smackfs",
+    "smb3",
+    "sysfs",
+    "tmpfs",
+    "tracefs",
+    "vboxsf",
+    "virtiofs",
+];
+
+/// Layers are laid over layers no more often than this; the kernel allows two.
+const LAYERS_MOST: u32 = 4;
 
 fn keys_of(paths: &[&Path]) -> Result<Keys, Fault> {
     let mut keys = Keys::new();
+    let (disks, mut seen) = (disks(), HashSet::new());
     for path in paths {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let opened = rustix::fs::open(*path, flags, Mode::empty())
             .map_err(|errno| not_possible("look at", path, errno))?;
         let stat = fstat(&opened).map_err(failed(format!("look at {}", path.display())))?;
-        let tops: Vec<BlockDevice> = if FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice {
-            BlockDevice::numbered(DeviceNumber::of(stat.st_rdev)).into_iter().collect()
-        } else {
-            Mount::of(&opened)
-                .map(|mount| CounterSource::of_mount(&mount).devices().collect())
-                .unwrap_or_default()
-        };
-        let mut seen = HashSet::new();
-        tops.iter().for_each(|top| add_keys(top, &mut keys, &mut seen));
+        if FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice {
+            let device = BlockDevice::numbered(DeviceNumber::of(stat.st_rdev));
+            device.iter().for_each(|device| add_keys(device, &disks, &mut keys, &mut seen));
+            continue;
+        }
+        let mut add = |device: &BlockDevice| add_keys(device, &disks, &mut keys, &mut seen);
+        // A list that cannot be read must not be taken for a folder without a drive.
+        let unknown = || format!("find the drive below {}", path.display());
+        let unlocatable = add_carriers(&opened, LAYERS_MOST, &mut add).map_err(Fault::system(unknown()))?;
+        if let Some(file_system) = unlocatable {
+            let (key, lockable) = file_system.lockable(path).map_err(Fault::system(unknown()))?;
+            keys.insert(key, lockable);
+        }
     }
     Ok(keys)
 }
 
-/// Of the devices at the bottom, below all partitions, mappings and loop devices.
-fn add_keys(device: &BlockDevice, keys: &mut Keys, seen: &mut HashSet<PathBuf>) {
+/// All disks that /sys lists.
+fn disks() -> Vec<BlockDevice> {
+    let links = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
+    let devices = links.filter_map(|link| Some(BlockDevice::at(fs::canonicalize(link.path()).ok()?)));
+    devices.filter(|device| !device.is_partition()).collect()
+}
+
+/// A file system of which it is not known on which drives it lies, or not from everywhere.
+struct FileSystem {
+    number: DeviceNumber,
+    kind: String,
+    /// Folders from which it is seen, its own root first.
+    points: Vec<PathBuf>,
+}
+
+/// Adds the devices that carry an open file or folder, and tells its file system where these are not known, or not known to everybody who uses it.
+fn add_carriers(
+    opened: impl AsFd,
+    layers_most: u32,
+    add: &mut impl FnMut(&BlockDevice),
+) -> std::io::Result<Option<FileSystem>> {
+    let number = DeviceNumber::of(fstat(&opened)?.st_dev);
+    let Some(mount) = Mount::find(&opened)? else {
+        // Seen from a changed root, whose own mount is not listed.
+        return Ok(match BlockDevice::numbered(number) {
+            Some(device) => {
+                add(&device);
+                None
+            }
+            None => Some(FileSystem { number, kind: "unlisted".to_owned(), points: Vec::new() }),
+        });
+    };
+    if NO_DRIVE.contains(&&*mount.kind) {
+        return Ok(None);
+    }
+    let mut devices: Vec<BlockDevice> = CounterSource::of_mount(&mount).devices().collect();
+    if devices.is_empty() {
+        // One with a number of its own names its devices, with colons between (bcachefs).
+        let names = mount
+            .source
+            .as_bytes()
+            .split(|byte| *byte == b':')
+            .map(|name| Path::new(OsStr::from_bytes(name)));
+        let numbers = names.filter(|name| name.is_absolute()).filter_map(DeviceNumber::at);
+        devices = numbers.filter_map(BlockDevice::numbered).collect();
+    }
+    devices.iter().for_each(&mut *add);
+    if !devices.is_empty() {
+        return Ok(None);
+    }
+    for layer in mount.layers().iter().filter(|_| layers_most > 0) {
+        // Where it was mounted, this may have been another folder, and there may be none of that name here: one lock too many keeps somebody waiting,
+        // and that of the file system itself is taken besides.
+        if let Ok(layer) = rustix::fs::open(layer, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+            add_carriers(layer, layers_most - 1, add)?;
+        }
+    }
+    let mut seen: Vec<Mount> = all()?.into_iter().filter(|other| other.device == mount.device).collect();
+    seen.sort_by_key(|other| (other.root.len(), other.point.len()));
+    let points = seen.into_iter().map(|other| other.point.into()).collect();
+    Ok(Some(FileSystem { number: mount.device, kind: mount.kind, points }))
+}
+
+impl FileSystem {
+    /// What to lock for it: its root folder, where this user may read that.
+    fn lockable(self, path: &Path) -> std::io::Result<(PathBuf, Lockable)> {
+        let Self { number: DeviceNumber { major, minor }, kind, points } = self;
+        let is_it = |point: &PathBuf| {
+            let opened = File::open(point).and_then(|opened| opened.metadata());
+            opened.is_ok_and(|found| found.is_dir() && DeviceNumber::of(found.dev()) == self.number)
+        };
+        let at = points.into_iter().find(is_it).map_or_else(|| fs::canonicalize(path), Ok)?;
+        let drive = format!("of the file system {major}:{minor} ({})", clean(&kind));
+        Ok((PathBuf::from(format!("file-system-{major}:{minor}")), Lockable { at, drive }))
+    }
+}
+
+/// Of the devices at the bottom, below all partitions, mappings and loop devices, and of the same disks by other paths.
+fn add_keys(device: &BlockDevice, disks: &[BlockDevice], keys: &mut Keys, seen: &mut HashSet<PathBuf>) {
     if !seen.insert(device.folder().to_owned()) {
         return;
     }
-    let below = [device.below(), below_loop(device)].concat();
-    below.iter().for_each(|device| add_keys(device, keys, seen));
+    let below = [device.below(), below_loop(device).unwrap_or_default()].concat();
+    below.iter().for_each(|device| add_keys(device, disks, keys, seen));
     if !below.is_empty() {
         return;
     }
+    add_key(device, keys);
+    let known_by = |device: &BlockDevice| device.world_wide_name().zip(device.attribute("size"));
+    if let Some(known) = known_by(device) {
+        let twins = disks.iter().filter(|other| known_by(other).as_ref() == Some(&known));
+        twins.for_each(|twin| add_key(twin, keys));
+    }
+}
+
+fn add_key(device: &BlockDevice, keys: &mut Keys) {
     // What is done to one namespace of an NVMe drive goes through the one controller, and is felt in all of them.
     let is_nvme = device.bus().is_some_and(|bus| bus.starts_with("nvme"));
     let controller = is_nvme.then(|| fs::canonicalize(device.folder().join("device/serial")).ok()).flatten();
-    keys.insert(controller.unwrap_or_else(|| device.folder().join("dev")), device.name());
-}
-
-/// The devices that hold the file behind a loop device, or the one that it stands on; none where that is memory, or cannot be seen from here.
-fn below_loop(device: &BlockDevice) -> Vec<BlockDevice> {
-    let Some(Backing { store, .. }) = Backing::of(device) else { return Vec::new() };
-    let system = match store {
-        Store::Device(number) => return BlockDevice::numbered(number).into_iter().collect(),
-        Store::File { device, .. } => BlockDevice::numbered(DeviceNumber::of(device)),
-    };
-    let path = device.attribute("loop/backing_file").map(PathBuf::from);
-    let path = path.filter(|path| Store::at(path) == Some(store));
-    let opened =
-        path.and_then(|path| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok());
-    match opened.and_then(Mount::of) {
-        Some(mount) => CounterSource::of_mount(&mount).devices().collect(),
-        None => system.into_iter().collect(),
-    }
+    let at = controller.unwrap_or_else(|| device.folder().join("dev"));
+    keys.insert(at.clone(), Lockable { at, drive: device.name() });
 }
 
 #[cfg(test)]
@@ -289,7 +418,9 @@ mod tests {
 
     fn keys(devices: &[&BlockDevice]) -> Vec<PathBuf> {
         let mut keys = Keys::new();
-        devices.iter().for_each(|device| add_keys(device, &mut keys, &mut HashSet::new()));
+        let disks: Vec<BlockDevice> = devices.iter().copied().cloned().collect();
+        let first = devices.iter().take(1);
+        first.for_each(|device| add_keys(device, &disks, &mut keys, &mut HashSet::new()));
         keys.into_keys().collect()
     }
 
@@ -326,7 +457,23 @@ mod tests {
             device
         };
         let (first, second) = (of("nvme0n1", "259:0"), of("nvme0n2", "259:1"));
-        assert_eq!(keys(&[&first, &second]), [fs::canonicalize(controller.join("serial")).unwrap()]);
+        for device in [&first, &second] {
+            assert_eq!(keys(&[device]), [fs::canonicalize(controller.join("serial")).unwrap()]);
+        }
+    }
+
+    #[test]
+    fn a_disk_by_two_paths_has_one_lock() {
+        let root = tempfile::tempdir().unwrap();
+        let of = |name: &str, wwid: &str, size: &str| {
+            disk(root.path(), name, &[("dev", "8:0\n"), ("size", size), ("device/wwid", wwid)])
+        };
+        let (sda, sdb) = (of("sda", "naa.5000c500a1b2c3d4", "8"), of("sdb", "naa.5000c500a1b2c3d4", "8"));
+        let (other, size) = (of("sdc", "naa.5000c500a1b2c3d5", "8"), of("sdd", "naa.5000c500a1b2c3d4", "16"));
+        let both = [&sda, &sdb].map(|disk| disk.folder().join("dev"));
+        assert_eq!(keys(&[&sda, &sdb, &other, &size]), both);
+        assert_eq!(keys(&[&sdb, &sda, &other, &size]), both);
+        assert_eq!(keys(&[&other, &sda, &sdb]), [other.folder().join("dev")]);
     }
 
     #[test]

@@ -170,7 +170,10 @@ impl FileStore {
 
     /// Which boot of the system and which mounting of its file system this is: after a loss of power of either it is another one.
     pub fn mounting(&self) -> String {
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        // A boot of which nothing is known is no other, not even itself later.
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_else(|_| {
+            format!("unknown, at {} by {}", crate::clock::wall_date(), std::process::id())
+        });
         let mount =
             statx(&self.raw, "", AtFlags::EMPTY_PATH, MNT_ID_UNIQUE).map_or(0, |stat| stat.stx_mnt_id);
         format!("boot {}, mount {mount}", boot.trim())

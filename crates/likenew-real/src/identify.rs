@@ -27,7 +27,7 @@ impl About {
             return about;
         };
         about.fact("file system", &mount.kind);
-        about.fact("mounted from", &mount.source);
+        about.fact("mounted from", &mount.source.to_string_lossy());
         about.fact("mount options", &mount.options);
         about.caveats.extend(file_system_caveat(&mount.kind, &mount.options));
         about.counters = CounterSource::of_mount(&mount);

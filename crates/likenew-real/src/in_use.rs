@@ -9,7 +9,9 @@
 //!
 //! What the kernel does not show in /sys, it keeps in its claims: ZFS, file systems mounted out of sight. So whoever writes claims all ways to these bytes
 //! ([`Claims`]), as the target itself is claimed, and asks again afterwards. The file system that holds a backing file is no user of it. A
-//! loop device that is attached later is not noticed.
+//! loop device that is attached later is not noticed, nor what the kernel holds open itself, as targets that serve a file to others do.
+//!
+//! What cannot be found out is taken for use: a list that cannot be read, and a loop device that does not say what it stands on.
 
 mod claims;
 mod overlaps;
@@ -21,7 +23,7 @@ use std::ops::Range;
 pub(crate) use self::claims::Claims;
 use self::overlaps::Overlaps;
 use self::snapshot::Snapshot;
-pub(crate) use self::stand::{add_with_what_is_below, below};
+pub(crate) use self::stand::{add_with_what_is_below, below, below_loop};
 use crate::block::BlockDevice;
 use crate::loop_device::Store;
 
@@ -54,14 +56,24 @@ impl Target {
 
 /// Why these bytes must not be written, if anybody uses them: who, by which way, and what to do.
 pub(crate) fn use_of(target: &Target) -> Option<String> {
-    let snapshot = Snapshot::now();
+    let snapshot = match Snapshot::now() {
+        Ok(snapshot) => snapshot,
+        Err(why) => return Some(unknown_use(&why)),
+    };
     let overlaps = Overlaps::of(&snapshot, target);
     overlaps.structural_use().or_else(|| overlaps.program())
 }
 
 /// The same of what no program can have open: it is held against all of them.
 pub(crate) fn use_by_system(target: &Target) -> Option<String> {
-    Overlaps::of(&Snapshot::now(), target).structural_use()
+    match Snapshot::now() {
+        Ok(snapshot) => Overlaps::of(&snapshot, target).structural_use(),
+        Err(why) => Some(unknown_use(&why)),
+    }
+}
+
+fn unknown_use(why: &str) -> String {
+    format!("whether somebody uses it is not known, as {why}; mount /proc and /sys first, or run it as root")
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::units::amount;
-use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
+use crate::consent::lock_patiently;
 use crate::fault::{failed, not_possible};
 use crate::scratch::{
     DIRECTORY, MARKER, MARKER_LINE, PROCESS, Removed, list, open_directory, open_folder, remove_ours,
@@ -90,7 +89,7 @@ impl Leftover {
             let leftover = Self { files: 0, bytes: 0, started: None, folder: folder.to_owned(), path };
             return Ok(Some(Open { leftover, folder: folder_fd, directory, locked: None }));
         };
-        match flock(&marker, FlockOperation::NonBlockingLockExclusive) {
+        match lock_patiently(&marker) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 let process =

@@ -1,11 +1,15 @@
 //! What a loop device stands on: which bytes of which file or block device.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::ops::Range;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl};
 
 use crate::block::BlockDevice;
@@ -39,19 +43,55 @@ pub(crate) struct Backing {
     pub(crate) window: Range<u64>,
 }
 
+/// A loop device stands on something that cannot be found out, as users without rights cannot where its path is longer than /sys shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnknownBacking {
+    /// Whether that may be a block device. It is a file otherwise.
+    pub(crate) may_be_device: bool,
+}
+
+/// Major number of loop devices (Documentation/admin-guide/devices.txt of the Linux sources).
+pub(crate) const LOOP_MAJOR: u32 = 7;
+
 impl Backing {
-    /// Of a device in /sys; none of what is no loop device, or has nothing attached. The device itself is asked, since names mean other files
-    /// in other mount namespaces; where it may not be opened, /sys has to do.
-    pub(crate) fn of(device: &BlockDevice) -> Option<Self> {
-        let path = device.attribute("loop/backing_file")?;
+    /// Of a device in /sys; none of what is no loop device, or has nothing attached. The device itself is asked: names mean other files in other
+    /// mount namespaces, and /sys shows only those that are not too long for it. Where the device may not be opened, /sys has to do.
+    ///
+    /// # Errors
+    /// Neither says.
+    pub(crate) fn of(device: &BlockDevice) -> Result<Option<Self>, UnknownBacking> {
+        let folder = device.folder().join("loop");
+        let number = device.number();
+        let is_loop = folder.is_dir() || number.is_some_and(|number| number.major == LOOP_MAJOR);
+        if !is_loop || device.is_partition() {
+            return Ok(None);
+        }
         let node = Path::new("/dev").join(device.name().replace('!', "/"));
-        let is_it = DeviceNumber::at(&node).is_some_and(|number| device.number() == Some(number));
-        let asked = is_it.then(|| File::open(node).ok().and_then(|node| Self::of_open(node).ok())).flatten();
-        asked.or_else(|| {
-            let number = |name: &str| device.attribute(name)?.parse::<u64>().ok();
+        if number.is_some() && DeviceNumber::at(&node) == number {
+            let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
+            let opened = File::options().read(true).custom_flags(flags).open(node);
+            match opened.map_err(|_| None).and_then(|opened| Self::of_open(opened).map_err(Some)) {
+                Ok(backing) => return Ok(Some(backing)),
+                Err(Some(Errno::NXIO)) => return Ok(None),
+                Err(_) => {}
+            }
+        }
+        let path = backing_path(device);
+        let number = |name: &str| device.attribute(name)?.parse::<u64>().ok();
+        let by_name = || {
             let (offset, limit) = (number("loop/offset")?, number("loop/sizelimit")?);
-            Some(Self { store: Store::at(Path::new(&path))?, window: window(offset, limit) })
-        })
+            Some(Self { store: Store::at(path.as_deref()?)?, window: window(offset, limit) })
+        };
+        match by_name() {
+            Some(backing) => Ok(Some(backing)),
+            // It may have been detached while it was asked.
+            None if !folder.is_dir() => Ok(None),
+            None => {
+                // All that is known of devices elsewhere than in /dev is that nobody puts them there.
+                let may_be_device = path.is_none_or(|path| path.starts_with("/dev"));
+                Err(UnknownBacking { may_be_device })
+            }
+        }
     }
 
     /// Of an open loop device.
@@ -66,6 +106,14 @@ impl Backing {
         };
         Ok(Self { store, window: window(offset, limit) })
     }
+}
+
+/// The path of what a loop device stands on, as it is called where it was attached; none where it is too long for /sys.
+pub(crate) fn backing_path(device: &BlockDevice) -> Option<PathBuf> {
+    let mut path = device.binary_attribute("loop/backing_file")?;
+    // The kernel ends it with a line feed, and does nothing to those that belong to the name.
+    path.pop_if(|last| *last == b'\n');
+    (!path.is_empty()).then(|| OsString::from_vec(path).into())
 }
 
 fn window(offset: u64, limit: u64) -> Range<u64> {

@@ -1,9 +1,11 @@
 //! What is mounted where, and what serves as swap, as the kernel lists it.
 
-use std::fs;
+use std::ffi::OsString;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use rustix::fs::{AtFlags, StatxFlags, major, minor, statx};
 
@@ -38,27 +40,61 @@ impl DeviceNumber {
 pub(crate) struct Mount {
     pub(crate) id: u64,
     pub(crate) device: DeviceNumber,
+    /// The folder of the file system that is its root here: `/` unless only a part of it is mounted.
+    pub(crate) root: String,
+    /// In words: a path need not be text.
     pub(crate) point: String,
     pub(crate) kind: String,
-    pub(crate) source: String,
+    pub(crate) source: OsString,
     /// Options of the mount and of the file system, comma-separated.
     pub(crate) options: String,
 }
 
 impl Mount {
     pub(crate) fn parse(line: &str) -> Option<Self> {
-        let (before, after) = line.split_once(" - ")?;
-        let before: Vec<&str> = before.split(' ').collect();
-        let mut after = after.split(' ');
-        let (kind, source) = (after.next()?.to_owned(), unescape(after.next()?));
+        Self::of_line(line.as_bytes())
+    }
+
+    /// Names of files are bytes, and the kernel passes on all but blanks and backslashes as they are.
+    fn of_line(line: &[u8]) -> Option<Self> {
+        let separator = line.windows(3).position(|window| window == b" - ")?;
+        let before: Vec<&[u8]> = line[..separator].split(|byte| *byte == b' ').collect();
+        let mut after = line[separator + 3..].split(|byte| *byte == b' ');
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (kind, source) = (text(after.next()?), OsString::from_vec(unescaped(after.next()?)));
         Some(Self {
-            id: before.first()?.parse().ok()?,
-            device: DeviceNumber::parse(before.get(2)?)?,
-            point: unescape(before.get(4)?),
+            id: text(before.first()?).parse().ok()?,
+            device: DeviceNumber::parse(&text(before.get(2)?))?,
+            root: text(&unescaped(before.get(3)?)),
+            point: text(&unescaped(before.get(4)?)),
             kind,
             source,
-            options: format!("{},{}", before.get(5)?, after.next().unwrap_or("")),
+            options: format!("{},{}", text(before.get(5)?), text(after.next().unwrap_or_default())),
         })
+    }
+
+    /// All of a file such as /proc/self/mountinfo.
+    pub(crate) fn parse_all(lines: &[u8]) -> Vec<Self> {
+        lines.split(|byte| *byte == b'\n').filter_map(Self::of_line).collect()
+    }
+
+    /// The folders that a layered file system (overlayfs) shows as one, the one that takes writes first, as they are called where it was mounted.
+    pub(crate) fn layers(&self) -> Vec<PathBuf> {
+        let mut layers = Vec::new();
+        for option in self.options.split(',') {
+            // What stands between colons has its own colons behind backslashes, and the kernel spells backslashes in octal.
+            let (name, value) = option.split_once('=').unwrap_or_default();
+            let value = unescape(value);
+            match name {
+                "upperdir" => layers.insert(0, value.into()),
+                "lowerdir" => layers
+                    .extend(value.replace("\\:", "\0").split(':').map(|path| path.replace('\0', ":").into())),
+                "lowerdir+" | "datadir+" => layers.push(value.into()),
+                _ => {}
+            }
+        }
+        layers.retain(|layer: &PathBuf| layer.is_absolute());
+        layers
     }
 
     /// Whether an option is set, alone or with a value.
@@ -69,44 +105,73 @@ impl Mount {
         self.options.split(',').any(is_it)
     }
 
-    /// The mount that holds an open file or folder.
+    /// The mount that holds an open file or folder; none where the system does not say.
     pub(crate) fn of(fd: impl AsFd) -> Option<Self> {
-        let status = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+        Self::find(fd).ok().flatten()
+    }
+
+    /// The same for whoever must not take a list that cannot be read for one without this mount. None where it is not among those that this process
+    /// sees, as in a changed root.
+    ///
+    /// # Errors
+    /// The list cannot be read.
+    pub(crate) fn find(fd: impl AsFd) -> io::Result<Option<Self>> {
+        let status = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?;
         let known = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID);
-        all().into_iter().find(|mount| known && mount.id == status.stx_mnt_id)
+        Ok(all()?.into_iter().find(|mount| known && mount.id == status.stx_mnt_id))
     }
 }
 
 /// Everything that is mounted, as far as this process can see.
-pub(crate) fn all() -> Vec<Mount> {
-    let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    text.lines().filter_map(Mount::parse).collect()
+///
+/// # Errors
+/// The list cannot be read, which does not mean that nothing is mounted.
+pub(crate) fn all() -> io::Result<Vec<Mount>> {
+    Ok(Mount::parse_all(&fs::read("/proc/self/mountinfo")?))
 }
 
-/// Where a device is mounted, if anywhere.
+/// Where a device is mounted, as far as that is known, for a report.
 pub(crate) fn mounted_at(device: DeviceNumber) -> Option<String> {
     // A file system of several devices shows none of their numbers, so its source is compared, too.
     let is_on =
         |mount: &Mount| mount.device == device || DeviceNumber::at(Path::new(&mount.source)) == Some(device);
-    all().into_iter().find(is_on).map(|mount| mount.point)
+    all().ok()?.into_iter().find(is_on).map(|mount| mount.point)
 }
 
-/// Whether a device serves as swap.
+/// Whether a device is known to serve as swap, for a report.
 pub(crate) fn is_swap(device: DeviceNumber) -> bool {
-    swaps().contains(&Store::Device(device))
+    swaps().is_ok_and(|swaps| swaps.contains(&Store::Device(device)))
 }
 
 /// Devices and files that serve as swap.
-pub(crate) fn swaps() -> Vec<Store> {
-    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
-    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    names.map(unescape).filter_map(|name| Store::at(Path::new(&name))).collect()
+///
+/// # Errors
+/// The list cannot be read. A kernel that knows no swap has none, and that is no error.
+pub(crate) fn swaps() -> io::Result<Vec<Store>> {
+    match fs::read("/proc/swaps") {
+        // Without /proc, what is mounted cannot be read either.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        text => Ok(swaps_in(&text?)),
+    }
+}
+
+/// The first column of /proc/swaps, below its head (proc(5)).
+fn swaps_in(text: &[u8]) -> Vec<Store> {
+    let lines = text.split(|byte| *byte == b'\n').skip(1);
+    let names = lines.filter_map(|line| line.split(|byte| byte.is_ascii_whitespace()).next());
+    let names = names.filter(|name| !name.is_empty()).map(|name| OsString::from_vec(unescaped(name)));
+    names.filter_map(|name| Store::at(Path::new(&name))).collect()
 }
 
 /// Undoes the kernel's octal spelling of blanks and backslashes in names, `\040`.
 pub(crate) fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
+    String::from_utf8_lossy(&unescaped(text.as_bytes())).into_owned()
+}
+
+/// The same of a name as it is, whether or not that is text.
+pub(crate) fn unescaped(name: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name;
     while let [first, tail @ ..] = rest {
         let code = tail.get(..3).filter(|_| *first == b'\\').and_then(|code| std::str::from_utf8(code).ok());
         if let Some(byte) = code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
@@ -117,7 +182,7 @@ pub(crate) fn unescape(text: &str) -> String {
             rest = tail;
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
 }
 
 #[cfg(test)]
@@ -129,11 +194,52 @@ mod tests {
         let line = r"36 35 98:0 /mnt1 /mnt\040two rw,noatime master:1 shared:2 - ext3 /dev/my\134root rw,errors=continue";
         let mount = Mount::parse(line).unwrap();
         assert_eq!((mount.id, mount.device), (36, DeviceNumber { major: 98, minor: 0 }));
-        assert_eq!((&*mount.point, &*mount.kind, &*mount.source), ("/mnt two", "ext3", r"/dev/my\root"));
+        assert_eq!((&*mount.root, &*mount.point, &*mount.kind), ("/mnt1", "/mnt two", "ext3"));
+        assert_eq!(mount.source, r"/dev/my\root");
         assert_eq!(mount.options, "rw,noatime,rw,errors=continue");
         for line in ["", "36 35", "a b c - d", "36 35 98:0 /mnt1 - ext3 /dev/x rw"] {
             assert_eq!(Mount::parse(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_hides_no_other_mount() {
+        let text =
+            b"36 35 98:0 / /mnt rw - ext4 /dev/sda rw\n37 35 98:1 / /mnt/caf\xe9 rw - ext4 /dev/caf\xe9 rw\n\
+                     38 35 98:2 / /mnt/two rw - ext4 /dev/sdb rw\n";
+        let mounts = Mount::parse_all(text);
+        let points: Vec<&str> = mounts.iter().map(|mount| &*mount.point).collect();
+        assert_eq!(points, ["/mnt", "/mnt/caf\u{fffd}", "/mnt/two"]);
+        assert_eq!(mounts[1].source, OsString::from_vec(b"/dev/caf\xe9".to_vec()));
+    }
+
+    #[test]
+    fn a_file_that_serves_as_swap_is_found_by_whatever_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(OsString::from_vec(b"sw ap-\xe9".to_vec()));
+        fs::write(&path, "x").unwrap();
+        let mut text = b"Filename\tType\tSize\tUsed\tPriority\n/nowhere-\xe9 file\t1\t0\t-2\n".to_vec();
+        text.extend(
+            [folder.path().to_str().unwrap().as_bytes(), b"/sw\\040ap-\xe9 file\t1\t0\t-3\n"].concat(),
+        );
+        assert_eq!(swaps_in(&text), [Store::at(&path).unwrap()]);
+    }
+
+    #[test]
+    fn layers_are_named_in_the_options() {
+        let layers = |options: &str| {
+            let line = format!("36 35 0:45 / /merged rw - overlay overlay {options}");
+            Mount::parse(&line)
+                .unwrap()
+                .layers()
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(layers(r"rw,lowerdir=/l1:/l2,upperdir=/a\040b\054c,workdir=/w"), ["/a b,c", "/l1", "/l2"]);
+        assert_eq!(layers(r"ro,lowerdir+=/l1,lowerdir+=/l2,datadir+=/d"), ["/l1", "/l2", "/d"]);
+        assert_eq!(layers(r"rw,lowerdir=/l\134:1:relative"), ["/l:1"]);
+        assert_eq!(layers("rw"), [""; 0]);
     }
 
     #[test]

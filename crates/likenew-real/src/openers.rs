@@ -1,7 +1,9 @@
 //! Which other programs have a file or device open, as /proc shows it to whoever asks: all of them to root, else one's own.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 
@@ -41,20 +43,34 @@ pub(crate) fn opener_of(sought: &[Store], access: Access) -> Option<(Program, St
 }
 
 /// Mounts that other programs see and this one does not, each with a program that sees it.
-pub(crate) fn mounts_elsewhere() -> Vec<(Mount, Program)> {
+///
+/// # Errors
+/// Of a namespace that others are in, none of them lets its mounts be read.
+pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
     let mut namespaces = vec![fs::read_link("/proc/self/ns/mnt").ok()];
     let mut found = Vec::new();
+    let mut unread = Vec::new();
     for folder in others() {
         let namespace = fs::read_link(folder.join("ns/mnt")).ok();
         if namespace.is_none() || namespaces.contains(&namespace) {
             continue;
         }
-        namespaces.push(namespace);
-        let text = fs::read_to_string(folder.join("mountinfo")).unwrap_or_default();
-        let seen_by = program(folder);
-        found.extend(text.lines().filter_map(Mount::parse).map(|mount| (mount, seen_by.clone())));
+        match fs::read(folder.join("mountinfo")) {
+            Ok(text) => {
+                namespaces.push(namespace);
+                let seen_by = program(folder);
+                found.extend(Mount::parse_all(&text).into_iter().map(|mount| (mount, seen_by.clone())));
+            }
+            // A program that ends takes its view along.
+            Err(_) if fs::read_link(folder.join("ns/mnt")).is_err() => {}
+            // Another program there may let its own be read.
+            Err(error) => unread.push((namespace, error)),
+        }
     }
-    found
+    match unread.into_iter().find(|(namespace, _)| !namespaces.contains(namespace)) {
+        Some((_, error)) => Err(error),
+        None => Ok(found),
+    }
 }
 
 /// Folders in /proc of all programs but this one, and but what it is about to start: until a child runs its own program, it holds
@@ -75,14 +91,14 @@ fn others() -> impl Iterator<Item = PathBuf> {
 
 /// The fourth field of `stat`, after a name in brackets that may hold anything (proc(5)).
 fn parent(folder: &Path) -> Option<u32> {
-    let text = fs::read_to_string(folder.join("stat")).ok()?;
-    text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    let text = fs::read(folder.join("stat")).ok()?;
+    String::from_utf8_lossy(&text).rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn program(folder: PathBuf) -> Program {
     let process = folder.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or_default();
-    let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();
-    Program { process, name: crate::drive_facts::clean(name.trim()) }
+    let name = fs::read(folder.join("comm")).unwrap_or_default();
+    Program { process, name: crate::drive_facts::clean(String::from_utf8_lossy(&name).trim()) }
 }
 
 fn descriptors(folder: &Path) -> impl Iterator<Item = String> + use<> {
@@ -111,27 +127,34 @@ fn store_of(link: &Path) -> Option<Store> {
     }
 }
 
-/// The line `flags:` of its `fdinfo`, in octal; the lowest two bits say what it was opened for (open(2)).
+/// The line `flags:` of its `fdinfo`, in octal; the lowest two bits say what it was opened for (open(2)). What does not say so, and was not closed
+/// meanwhile, is taken for one that writes.
 fn writes(folder: &Path, descriptor: &str) -> bool {
-    let text = fs::read_to_string(folder.join("fdinfo").join(descriptor)).unwrap_or_default();
+    let Ok(text) = fs::read(folder.join("fdinfo").join(descriptor)) else {
+        return folder.join("fd").join(descriptor).symlink_metadata().is_ok();
+    };
+    let text = String::from_utf8_lossy(&text);
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 0o3 != 0)
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_none_or(|flags| flags & 0o3 != 0)
 }
 
 /// Of each file or device that a program shares memory with and may write to: the addresses, as `maps` spells them, and its name (proc(5)).
 /// Such memory outlives the descriptor that it was made by.
 fn writable_maps(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> + use<> {
-    let text = fs::read_to_string(folder.join("maps")).unwrap_or_default();
-    let maps: Vec<_> = text.lines().filter_map(writable_map).collect();
+    // Of a program of another user, and of one that has ended, nothing is shown.
+    let text = fs::read(folder.join("maps")).unwrap_or_default();
+    let maps: Vec<_> = text.split(|byte| *byte == b'\n').filter_map(writable_map).collect();
     maps.into_iter()
 }
 
-fn writable_map(line: &str) -> Option<(String, PathBuf)> {
-    let (addresses, rest) = line.split_once(' ')?;
-    let name = &rest[rest.find('/')?..];
-    let (permissions, _) = rest.split_once(' ')?;
-    let is_shared = permissions.ends_with('s') && permissions.contains('w');
-    (is_shared && !name.starts_with("/memfd:")).then(|| (addresses.to_owned(), name.into()))
+fn writable_map(line: &[u8]) -> Option<(String, PathBuf)> {
+    let mut words = line.splitn(3, |byte| *byte == b' ');
+    let (addresses, permissions, rest) = (words.next()?, words.next()?, words.next()?);
+    let name = &rest[rest.iter().position(|byte| *byte == b'/')?..];
+    let is_shared = permissions.ends_with(b"s") && permissions.contains(&b'w');
+    let addresses = String::from_utf8_lossy(addresses).into_owned();
+    (is_shared && !name.starts_with(b"/memfd:")).then(|| (addresses, OsStr::from_bytes(name).into()))
 }
 
 /// The link of a mapping is exact, and only root may follow it; others have the name.
@@ -165,9 +188,38 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_no_text_hides_no_other_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut text = b"7f12a000-7f12b000 r-xp 00000000 fe:00 130 /usr/lib/caf\xe9.so\n".to_vec();
+        text.extend(b"7f12c000-7f12d000 rw-s 00000000 fe:00 131 /srv/disk-\xe9.img\n");
+        fs::write(folder.path().join("maps"), text).unwrap();
+        let maps: Vec<_> = writable_maps(folder.path()).collect();
+        let name = PathBuf::from(OsStr::from_bytes(b"/srv/disk-\xe9.img"));
+        assert_eq!(maps, [("7f12c000-7f12d000".to_owned(), name)]);
+    }
+
+    #[test]
+    fn a_descriptor_that_does_not_say_what_it_is_for_may_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &[u8]| {
+            fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+            fs::write(folder.path().join(name), text).unwrap();
+        };
+        write("fd/3", b"");
+        assert!(writes(folder.path(), "3") && !writes(folder.path(), "4"), "4 is closed");
+        for (text, expected) in
+            [(&b"pos:\t0\nflags:\t0100000\n"[..], false), (b"flags:\t02\n\xe9", true), (b"pos:\t0\n", true)]
+        {
+            write("fdinfo/3", text);
+            assert_eq!(writes(folder.path(), "3"), expected);
+        }
+    }
+
+    #[test]
     fn memory_shared_with_a_file_is_told_from_other_memory() {
-        let of =
-            |line: &str| writable_map(line).map(|(addresses, name)| (addresses, name.display().to_string()));
+        let of = |line: &str| {
+            writable_map(line.as_bytes()).map(|(addresses, name)| (addresses, name.display().to_string()))
+        };
         let shared = "7f12a000-7f12b000 rw-s 00000000 fe:00 131 /srv/a disk.img";
         assert_eq!(of(shared), Some(("7f12a000-7f12b000".into(), "/srv/a disk.img".into())));
         for line in [

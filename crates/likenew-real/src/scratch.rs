@@ -85,6 +85,14 @@ impl Scratch {
     /// Refusals, each with what to do: a run before this one has left files there, another run is using it, something else
     /// has that name, or the folder can not be written.
     pub fn create(folder: &Path) -> Result<Self, Fault> {
+        // Some file systems make a file durable and not what lies beside it: without its marker nobody would know whose these are.
+        Self::create_durably(folder, |marker, directory| fsync(marker).and_then(|()| fsync(directory)))
+    }
+
+    fn create_durably(
+        folder: &Path,
+        make_durable: impl FnOnce(&OwnedFd, &OwnedFd) -> rustix::io::Result<()>,
+    ) -> Result<Self, Fault> {
         let path = folder.join(DIRECTORY);
         let folder_fd = open_folder(folder)?;
         let times = FolderTimes::watch(&folder_fd);
@@ -94,20 +102,27 @@ impl Scratch {
             Err(errno) => return Err(not_possible("create a scratch folder in", folder, errno)),
         }
         let directory = open_directory(&folder_fd).map_err(|errno| not_possible("open", &path, errno))?;
-        let marker = match lock_new_marker(&directory, &path) {
+        let marker = lock_new_marker(&directory, &path).and_then(|marker| {
+            let durable = make_durable(&marker, &directory);
+            durable.map_err(failed(format!("make {} durable", path.join(MARKER).display())))?;
+            Ok(marker)
+        });
+        let marker = match marker {
             Ok(marker) => marker,
             Err(fault) => {
                 // It is as empty as it was made, or else this does nothing.
-                let _ = unlinkat(&directory, MARKER, AtFlags::empty());
-                let _ = unlinkat(&folder_fd, DIRECTORY, AtFlags::REMOVEDIR);
+                let undone = match unlinkat(&directory, MARKER, AtFlags::empty()) {
+                    Ok(()) | Err(Errno::NOENT) => unlinkat(&folder_fd, DIRECTORY, AtFlags::REMOVEDIR),
+                    kept => kept,
+                };
+                match undone {
+                    Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+                    Err(errno) => lock(&LEFT_BEHIND).push(LeftBehind { path, why: errno.to_string() }),
+                }
                 times.map(FolderTimes::restore);
                 return Err(fault);
             }
         };
-        // Some file systems make a file durable and not what lies beside it: without its marker nobody would know whose these are.
-        fsync(&marker)
-            .and_then(|()| fsync(&directory))
-            .map_err(failed(format!("make {} durable", path.join(MARKER).display())))?;
         let held = Arc::new(Held {
             folder: folder_fd,
             directory,
@@ -358,6 +373,24 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_made_durable_is_taken_back_or_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_empty = || std::fs::read_dir(folder.path()).unwrap().next().is_none();
+        let fault = Scratch::create_durably(folder.path(), |_, _| Err(Errno::IO)).unwrap_err().to_string();
+        assert!(fault.contains("durable") && is_empty(), "{fault}");
+        // Somebody takes its place meanwhile, with what is not ours to remove.
+        let foreign = folder.path().join(DIRECTORY).join(MARKER);
+        let fault = Scratch::create_durably(folder.path(), |_, _| {
+            std::fs::remove_file(&foreign).unwrap();
+            std::fs::create_dir(&foreign).unwrap();
+            Err(Errno::IO)
+        });
+        assert!(fault.is_err());
+        let left = left_behind();
+        assert!(left.iter().any(|left| left.path == folder.path().join(DIRECTORY)), "{left:?}");
+    }
 
     #[test]
     fn only_our_own_names_are_ours() {

@@ -141,6 +141,7 @@ mod tests {
         let mount = Mount {
             id: 1,
             device: DeviceNumber { major: 0, minor: 0 },
+            root: "/".into(),
             point: "/mnt".into(),
             kind: kind.into(),
             source: "/dev/x".into(),

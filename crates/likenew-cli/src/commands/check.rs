@@ -64,7 +64,9 @@ fn drives() -> Result<Vec<String>, Failure> {
 /// What is to be run, with what it is held against; nothing when somebody asked to stop.
 fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
     let mut aim = Aim::take(target, &command.how)?;
-    aim.clear_leftover(&command.how)?;
+    if !command.plan {
+        aim.clear_leftover(&command.how)?;
+    }
     if !aim.is_folder() && aim.usable_bytes()? < CheckOptions::READABLE_LEAST {
         return Err(Failure::Usage(format!(
             "{target} holds {}: a check reads places all over it, which lie upon each other below {}; give the folder or the drive that it lies on",

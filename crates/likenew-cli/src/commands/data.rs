@@ -23,7 +23,9 @@ pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
         aim.ask_for_consent(&command.how)?;
         aim.refuse_writing()?;
     }
-    aim.clear_leftover(&command.how)?;
+    if !command.on.plan {
+        aim.clear_leftover(&command.how)?;
+    }
     let mut options = measurement(&command, &aim)?;
     if !command.files.is_empty() {
         let Some(files) = files(&command)? else {

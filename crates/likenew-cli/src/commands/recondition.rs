@@ -35,7 +35,7 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
         if lock.is_none() {
             return Ok(Exit::Interrupted);
         }
-        aim.clear_leftover(&command.how)?;
+        aim.clear_leftover_locked(&command.how)?;
         aim.go_on()?;
     }
     let Some(plan) = plan(&command, &aim)? else { return Ok(Exit::Interrupted) };

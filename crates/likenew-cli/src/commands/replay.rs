@@ -28,7 +28,9 @@ pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
             aim.ask_for_consent(&command.how)?;
             aim.refuse_writing().map_err(or_reads_only)?;
         }
-        aim.clear_leftover(&command.how)?;
+        if !command.plan {
+            aim.clear_leftover(&command.how)?;
+        }
         aims.push(aim);
     }
     let asked = options(&command);

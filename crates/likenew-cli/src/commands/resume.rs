@@ -42,7 +42,7 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
     }
     let mut aim = take(&evidence, &command.how)?;
     let Some(_lock) = aim.lock(&command.how)? else { return Ok(Exit::Interrupted) };
-    aim.clear_leftover(&command.how)?;
+    aim.clear_leftover_locked(&command.how)?;
     interrupt::listen()?;
     if aim.is_folder() {
         aim.go_on()?;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use likenew_core::input;
 use likenew_core::plan::Plan;
+use likenew_procedures::all::from_plan;
 
 use crate::aim::Aim;
 use crate::arguments::Run;
@@ -25,7 +26,9 @@ pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
         )));
     };
     let mut aim = Aim::take(&target, &command.how)?;
-    aim.clear_leftover(&command.how)?;
+    if !from_plan(&plan).map_err(Failure::Usage)?.only_looks() {
+        aim.clear_leftover(&command.how)?;
+    }
     measure(plan, &aim, &command.how)
 }
 

@@ -1,5 +1,6 @@
 //! Commands on real targets: folders on the machine's own disk, files, what is refused, and what is left behind.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -49,9 +50,13 @@ fn sixteen_threads_measure_one_folder() {
 
 /// Starts a fill that takes long and waits until it has written something.
 fn start_filling(sandbox: &Sandbox) -> std::process::Child {
+    start_filling_in(sandbox, &sandbox.work())
+}
+
+fn start_filling_in(sandbox: &Sandbox, folder: &Path) -> std::process::Child {
     let child = sandbox.start(&[
         "fill",
-        ".",
+        folder.to_str().unwrap(),
         "--files",
         "2000",
         "--file-size",
@@ -61,7 +66,7 @@ fn start_filling(sandbox: &Sandbox) -> std::process::Child {
         "--reserve",
         "64MiB",
     ]);
-    let (began, scratch) = (Instant::now(), sandbox.work().join("likenew-scratch"));
+    let (began, scratch) = (Instant::now(), folder.join("likenew-scratch"));
     while !scratch.is_dir() || names(&scratch).len() < 3 {
         assert!(began.elapsed() < Duration::from_secs(30), "nothing was written in half a minute");
         std::thread::sleep(Duration::from_millis(5));
@@ -92,6 +97,41 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_start() {
             .unwrap()
             .is_empty()
     );
+}
+
+#[test]
+fn a_plan_that_is_only_printed_removes_nothing() {
+    let sandbox = Sandbox::new();
+    let mut child = start_filling(&sandbox);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let left = names(&sandbox.work().join("likenew-scratch"));
+    let data = ["data", ".", "--reserve", "64MiB", "--plan"];
+    for command in [&bench(".", &["--plan"])[..], &["check", ".", "--plan"], &data] {
+        sandbox.run(command).code(0);
+        assert_eq!(names(&sandbox.work().join("likenew-scratch")), left, "{command:?}");
+    }
+}
+
+#[test]
+fn leftovers_stay_while_another_run_has_the_drive() {
+    let sandbox = Sandbox::new();
+    let [left, busy] = ["left", "busy"].map(|name| sandbox.work().join(name));
+    std::fs::create_dir(&left).unwrap();
+    std::fs::create_dir(&busy).unwrap();
+    let mut child = start_filling_in(&sandbox, &left);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let before = names(&left.join("likenew-scratch"));
+    let mut child = start_filling_in(&sandbox, &busy);
+    for command in [&bench("left", &[])[..], &["check", "left"]] {
+        sandbox.run(command).code(3).says("another run of likenew works on the drive");
+        assert_eq!(names(&left.join("likenew-scratch")), before, "{command:?}");
+    }
+    signal(&child, "-INT");
+    child.wait().unwrap();
+    sandbox.run(&bench("left", &[])).code(0).says("An earlier run has left");
+    assert!(names(&left).is_empty());
 }
 
 #[test]

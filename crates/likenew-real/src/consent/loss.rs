@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::units::amount;
-use rustix::fs::{FileType, fstat, stat};
+use rustix::fs::{Access, AtFlags, CWD, FileType, accessat, fstat, stat};
+use rustix::io::Errno;
 
 use super::identity::Identity;
 use super::of_file::objection;
@@ -92,7 +93,13 @@ impl Loss {
         look_afresh(&opened);
         let mut carries = carries(&opened, 0, bytes, &path)?;
         for partition in device.partitions() {
-            let Some((start, length)) = partition.range() else { continue };
+            let Some((start, length)) = partition.range() else {
+                let reason = format!(
+                    "where {} lies on it is not known; look again, and start again",
+                    partition.name()
+                );
+                return Err(refusal(&path, &reason));
+            };
             let inside = self::carries(&opened, start, length.min(bytes.saturating_sub(start)), &path)?;
             let new: Vec<_> = inside.into_iter().filter(|name| !carries.contains(name)).collect();
             carries.extend(new);
@@ -102,6 +109,10 @@ impl Loss {
     }
 
     fn of_file(path: PathBuf, opened: OwnedFd) -> Result<Self, Fault> {
+        // Whoever has no right to it is told that, and not what only root could find out.
+        if accessat(CWD, &path, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
+            return Err(not_possible("open for writing", &path, Errno::ACCESS));
+        }
         if let Some(reason) = objection(&path, &opened) {
             return Err(refusal(&path, &reason));
         }

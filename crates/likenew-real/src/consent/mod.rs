@@ -12,12 +12,12 @@ mod overwrite;
 mod own_loop;
 mod unused;
 
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use likenew_core::fault::Fault;
 use likenew_core::units::Nanos;
-use rustix::fs::{Advice, Mode, OFlags, fadvise};
+use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, flock};
 use rustix::io::Errno;
 
 pub use self::agreement::Agreement;
@@ -70,6 +70,22 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
         }
     }
     rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty())
+}
+
+/// Locks what was opened (flock). Others may have it locked for a moment: the system's own helpers when a disk changes, and a program that is just
+/// being started, which has copies of all descriptors of the one that starts it.
+///
+/// # Errors
+/// Somebody goes on holding the lock (`WOULDBLOCK`), or there is none to be had.
+pub(crate) fn lock_patiently(opened: impl AsFd) -> rustix::io::Result<()> {
+    let clock = Monotonic::start();
+    for _ in 1..HOLD_TRIES {
+        match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => clock.rest(clock.now() + HOLD_PAUSE),
+            locked => return locked,
+        }
+    }
+    flock(&opened, FlockOperation::NonBlockingLockExclusive)
 }
 
 fn open_for_reading(path: &Path) -> Result<OwnedFd, Fault> {

@@ -36,7 +36,13 @@ const OF_THE_SYSTEM: [&str; 7] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/s
 
 /// Why this file must not be overwritten, if anything speaks against it: a reason, and what to do.
 pub(super) fn objection(path: &Path, opened: impl AsFd) -> Option<String> {
-    let mount = Mount::of(&opened);
+    let unknown = |why: std::io::Error| {
+        format!("what it is cannot be asked ({why}); mount /proc first, or give a folder")
+    };
+    let mount = match Mount::find(&opened) {
+        Ok(mount) => mount,
+        Err(why) => return Some(unknown(why)),
+    };
     if let Some(kind) = mount.map(|mount| mount.kind).filter(|kind| OF_THE_KERNEL.contains(&&**kind)) {
         return Some(format!(
             "it is a part of the running kernel ({kind}), and no file on a drive; give one that is"
@@ -53,7 +59,10 @@ pub(super) fn objection(path: &Path, opened: impl AsFd) -> Option<String> {
              what was left removed"
         ));
     }
-    let found = statx(&opened, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).ok()?;
+    let found = match statx(&opened, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS) {
+        Ok(found) => found,
+        Err(why) => return Some(unknown(why.into())),
+    };
     if found.stx_nlink > 1 {
         return Some(
             "it has other names (hard links), and what they stand for would be lost, too; copy it, and give the copy".to_owned(),

@@ -4,12 +4,13 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use likenew_core::fault::Fault;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat};
+use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 
 use super::identity::Identity;
-use super::{Agreement, Consent, Loss, hold, refusal};
+use super::{Agreement, Consent, HOLD_PAUSE, Loss, hold, lock_patiently, refusal};
 use crate::block::BlockDevice;
+use crate::clock::Monotonic;
 use crate::direct::Direct;
 use crate::fault::not_possible;
 use crate::in_use::{Claims, Target, use_of};
@@ -139,17 +140,71 @@ fn open_file(path: &Path) -> Result<OwnedFd, Fault> {
         }
         opened => opened.map_err(|errno| not_possible("open for writing", path, errno))?,
     };
-    if flock(&opened, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+    if lock_patiently(&opened) == Err(Errno::WOULDBLOCK) {
         return Err(refusal(path, "another program holds a lock on it; end that first"));
     }
     let stat = fstat(&opened).map_err(|errno| not_possible("look at", path, errno))?;
     let sought = [Store::File { device: stat.st_dev, inode: stat.st_ino }];
-    // Given back at once: it is only asked whether anybody else has it open.
-    match (Lease::take(&opened).map(drop), opener_of(&sought, Access::Any)) {
-        (_, Some((program, _))) => Err(refusal(path, &format!("{program} has it open; end that first"))),
-        (Err(NoLease::Taken), None) => {
-            Err(refusal(path, "another program has it open; end that first (fuser -v shows programs)"))
+    let clock = Monotonic::start();
+    let mut tries = 1;
+    loop {
+        // Given back at once: it is only asked whether anybody else has it open.
+        let reason = match (Lease::take(&opened).map(drop), opener_of(&sought, Access::Any)) {
+            (_, Some((program, _))) => format!("{program} has it open; end that first"),
+            (Err(NoLease::Taken), None) => {
+                "another program has it open; end that first (fuser -v shows programs)".to_owned()
+            }
+            (Ok(()) | Err(NoLease::NotOwner | NoLease::Unknown), None) => return Ok(opened),
+        };
+        // A program that is just being started has copies of all descriptors of the one that starts it, also of those that were closed meanwhile.
+        if tries >= OPEN_TRIES {
+            return Err(refusal(path, &reason));
         }
-        (Ok(()) | Err(NoLease::NotOwner | NoLease::Unknown), None) => Ok(opened),
+        tries += 1;
+        clock.rest(clock.now() + HOLD_PAUSE);
+    }
+}
+
+/// How often it is looked whether a file is still open elsewhere.
+const OPEN_TRIES: u32 = 40;
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::Duration;
+
+    use rustix::fs::{FlockOperation, flock};
+
+    use super::*;
+
+    /// As a child of another thread does between fork and exec, whose copies of descriptors /proc shows as nobody else's.
+    fn held_for_a_moment(file: File) -> std::thread::JoinHandle<()> {
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(60));
+            drop(file);
+        })
+    }
+
+    #[test]
+    fn a_program_that_is_being_started_stands_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "mine").unwrap();
+        // A copy of a descriptor by which it was looked at.
+        let held = held_for_a_moment(File::open(&path).unwrap());
+        open_file(&path).unwrap();
+        held.join().unwrap();
+        let locked = File::options().read(true).write(true).open(&path).unwrap();
+        flock(&locked, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let held = held_for_a_moment(locked);
+        open_file(&path).unwrap();
+        held.join().unwrap();
+        // Whoever keeps it is in the way.
+        let kept = File::open(&path).unwrap();
+        if Lease::take(File::options().read(true).write(true).open(&path).unwrap()).err()
+            == Some(NoLease::Taken)
+        {
+            assert!(open_file(&path).is_err(), "{kept:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::{Consent, NOTHING_BEHIND, hold, open_for_reading, refusal};
 use crate::block::BlockDevice;
 use crate::fault::not_possible;
 use crate::in_use::{Claims, Target, use_of};
-use crate::loop_device::{Backing, Store};
+use crate::loop_device::{Backing, LOOP_MAJOR, Store};
 use crate::mounts::DeviceNumber;
 use crate::scratch::{DIRECTORY, holds_file};
 
@@ -61,8 +61,6 @@ impl Consent {
     }
 }
 
-/// Major number of loop devices (Documentation/admin-guide/devices.txt of the Linux sources).
-const LOOP_MAJOR: u32 = 7;
 fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), Fault> {
     match Backing::of_open(device) {
         Err(Errno::NXIO) => Err(refusal(path, "no file is attached to it (losetup)")),

@@ -14,18 +14,17 @@ use std::path::{Path, PathBuf};
 use gpt::GptConfig;
 use gpt::disk::LogicalBlockSize;
 use likenew_core::fault::Fault;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, ioctl_blksszget};
+use rustix::fs::{Mode, OFlags, ioctl_blksszget};
 use rustix::io::pread;
 use sha2::{Digest as _, Sha256};
 
 use super::identity::Identity;
-use super::{Agreement, HOLD_PAUSE, HOLD_TRIES, NOTHING_BEHIND, look_afresh, open_for_reading, refusal};
+use super::{Agreement, NOTHING_BEHIND, lock_patiently, look_afresh, open_for_reading, refusal};
 use crate::block::BlockDevice;
-use crate::clock::Monotonic;
 use crate::device::capacity;
 use crate::fault::not_possible;
 use crate::identify::resolve;
-use crate::in_use::{Target, add_with_what_is_below, below, use_of};
+use crate::in_use::{Claims, Target, add_with_what_is_below, below, use_of};
 use crate::mounts::Mount;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
@@ -56,6 +55,8 @@ pub struct UnusedSpace {
 pub struct UnusedConsent {
     space: UnusedSpace,
     opened: OwnedFd,
+    /// On what else reaches these bytes. The disk itself cannot be claimed while its partitions are in use.
+    _claims: Claims,
 }
 
 impl UnusedSpace {
@@ -74,8 +75,10 @@ impl UnusedSpace {
     pub(crate) fn below(mount: &Mount) -> Result<Self, Fault> {
         let refuse = |reason: &str| refusal(Path::new(&mount.point), reason);
         let mut stands_on = HashSet::new();
-        if let Some(device) = below(mount) {
-            add_with_what_is_below(&device, &mut stands_on);
+        if let Some(device) = below(mount)
+            && !add_with_what_is_below(&device, &mut stands_on)
+        {
+            return Err(refuse("it lies on a loop device, and on what that stands is not known"));
         }
         let devices = stands_on.into_iter().map(BlockDevice::at);
         let mut disks: Vec<String> =
@@ -159,6 +162,12 @@ impl UnusedSpace {
         Ok(Self { id, model, table, ranges, identity, digest, path })
     }
 
+    /// Its bytes, to ask who else uses them.
+    fn target(&self) -> Option<Target> {
+        let Identity::Device { number, .. } = self.identity else { return None };
+        Target::parts(&BlockDevice::numbered(number)?, self.ranges.clone())
+    }
+
     /// All of it together.
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
@@ -175,8 +184,13 @@ impl UnusedConsent {
         agreement.names(path, id)?;
         let opened = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| not_possible("open for writing", path, errno))?;
-        let consent = Self { space: space.clone(), opened };
-        consent.lock()?;
+        if lock_patiently(&opened).is_err() {
+            let reason = "another program holds a lock on it, as tools for partitions do; end that first";
+            return Err(refusal(path, reason));
+        }
+        let target = space.target().ok_or_else(|| refusal(path, NOTHING_BEHIND))?;
+        let claims = Claims::on(&target).map_err(|reason| refusal(path, &reason))?;
+        let consent = Self { space: space.clone(), opened, _claims: claims };
         consent.check()?;
         Ok(consent)
     }
@@ -204,21 +218,6 @@ impl UnusedConsent {
             ));
         }
         Ok(())
-    }
-
-    /// The system's own helpers lock a disk for a moment when it changes.
-    fn lock(&self) -> Result<(), Fault> {
-        let clock = Monotonic::start();
-        for _ in 0..HOLD_TRIES {
-            if flock(&self.opened, FlockOperation::NonBlockingLockExclusive).is_ok() {
-                return Ok(());
-            }
-            clock.rest(clock.now() + HOLD_PAUSE);
-        }
-        Err(refusal(
-            &self.space.path,
-            "another program holds a lock on it, as tools for partitions do; end that first",
-        ))
     }
 }
 

@@ -90,7 +90,10 @@ impl Collector<'_> {
 
     /// The devices that a file system lies on: those that btrfs lists, or the one that is mounted.
     fn devices_of(&self, mount: &Mount) -> Vec<BlockDevice> {
-        let one = self.roots.numbered(mount.device).or_else(|| self.roots.device_at(&mount.source));
+        let one = self
+            .roots
+            .numbered(mount.device)
+            .or_else(|| self.roots.device_at(&mount.source.to_string_lossy()));
         let Some(one) = one else { return Vec::new() };
         if mount.kind != "btrfs" {
             return vec![one];

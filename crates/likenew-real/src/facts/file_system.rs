@@ -21,7 +21,7 @@ pub(crate) fn file_system(roots: &Roots, asker: &dyn Asker, mount: &Mount) -> Fi
     FileSystem {
         point: clean(&mount.point),
         kind: Fact::known(clean(&mount.kind), MOUNTS),
-        source: Fact::known(clean(&mount.source), MOUNTS),
+        source: Fact::known(clean(&mount.source.to_string_lossy()), MOUNTS),
         options: Fact::known(options, MOUNTS),
         total_bytes: bytes(|filled| filled.total_bytes),
         used_bytes: bytes(|filled| filled.total_bytes.saturating_sub(filled.free_bytes)),

@@ -6,12 +6,11 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Target;
-use super::overlaps::{Overlap, Overlaps, Way};
+use super::overlaps::{Overlap, Overlaps};
 use super::snapshot::Snapshot;
+use super::{Target, unknown_use};
 use crate::clock::Monotonic;
 use crate::consent::{HOLD_PAUSE, HOLD_TRIES};
-use crate::loop_device::Store;
 use crate::mounts::DeviceNumber;
 
 /// Held on everything else that shares bytes with a target, while this lives. The target itself is claimed by whoever opens it.
@@ -31,15 +30,9 @@ impl Claims {
 }
 
 fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
-    let snapshot = Snapshot::now();
+    let snapshot = Snapshot::now().map_err(|why| unknown_use(&why))?;
     let overlaps = Overlaps::of(&snapshot, target);
-    let shared = overlaps.found.iter().filter(|one| one.way == Way::Loop);
-    let devices: Vec<(DeviceNumber, &Overlap)> = shared
-        .filter_map(|one| match one.store {
-            Store::Device(number) => Some((number, one)),
-            Store::File { .. } => None,
-        })
-        .collect();
+    let devices: Vec<(DeviceNumber, &Overlap)> = overlaps.to_claim();
     let disk = |number: &DeviceNumber| {
         snapshot.nodes.get(number).and_then(|node| node.part_of).map_or(*number, |(disk, _)| disk)
     };

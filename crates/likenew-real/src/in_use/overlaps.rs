@@ -16,9 +16,12 @@ use crate::openers::{Access, opener_of};
 const PASSING_TRIES: u32 = 20;
 const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
 
+/// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device (Documentation/admin-guide/devices.txt of the Linux sources).
+const MTD_BLOCK_MAJOR: u32 = 31;
+
 /// How one of them came to be among those that reach the target's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Way {
+enum Way {
     /// By partitions alone: the kernel keeps claims on these apart itself.
     Partition,
     /// Over a loop device, or the same disk by another path: the kernel knows nothing of what they share.
@@ -29,11 +32,14 @@ pub(super) enum Way {
 
 /// A device or file that reaches some of the target's bytes.
 pub(super) struct Overlap {
-    pub(super) store: Store,
+    store: Store,
     ranges: Vec<Range<u64>>,
     /// Whether the target lies in it; it lies over the target's bytes otherwise.
     is_below: bool,
-    pub(super) way: Way,
+    way: Way,
+    /// Whether a loop device or another path to the same disk lies on the way to it, whatever else does: a claim on the target says nothing to the
+    /// kernel of what lies beyond.
+    is_shared: bool,
     name: String,
     /// What it has to do with the target, unless its name says so.
     relation: String,
@@ -68,12 +74,13 @@ enum Rank {
     Swap,
     Holder,
     Loop,
+    Unknown,
 }
 
 /// Everything that reaches a target's bytes.
 pub(super) struct Overlaps<'a> {
     snapshot: &'a Snapshot,
-    pub(super) found: Vec<Overlap>,
+    found: Vec<Overlap>,
     uses: Vec<Use>,
 }
 
@@ -91,6 +98,7 @@ impl<'a> Overlaps<'a> {
                 ranges: vec![range.clone()],
                 is_below: true,
                 way: Way::Partition,
+                is_shared: false,
                 name: target.name.clone(),
                 relation: String::new(),
             };
@@ -102,6 +110,7 @@ impl<'a> Overlaps<'a> {
         for index in 0..overlaps.found.len() {
             overlaps.look_at(index);
         }
+        overlaps.look_for_unknown_loops();
         overlaps.uses.sort_by_key(|one| one.rank);
         overlaps
     }
@@ -127,39 +136,43 @@ impl<'a> Overlaps<'a> {
         }
         known.ranges.push(range);
         known.way = known.way.min(new.way);
+        known.is_shared |= new.is_shared;
         Some(index)
     }
 
     /// Adds what the target's bytes lie in.
     fn descend(&mut self, one: Overlap, target: &str) {
         let (store, range, way, relation) = (one.store, one.ranges[0].clone(), one.way, one.relation.clone());
+        let was_shared = one.is_shared;
         if self.add(one).is_none() {
             return;
         }
         let Some((number, node)) = self.node(store) else { return };
         let shifted = |by: u64| range.start.saturating_add(by)..range.end.saturating_add(by);
-        let below = |store, range, way, name, relation| Overlap {
+        let below = |store, range, way, is_shared, name, relation| Overlap {
             store,
             ranges: vec![range],
             is_below: true,
             way,
+            is_shared,
             name,
             relation,
         };
         if let Some((disk, start)) = node.part_of {
             let name = self.name_of(disk);
-            self.descend(below(Store::Device(disk), shifted(start), way, name, relation), target);
+            self.descend(below(Store::Device(disk), shifted(start), way, was_shared, name, relation), target);
         }
-        if let Some(backing) = &node.backing {
-            let name = node.device.attribute("loop/backing_file").unwrap_or_default();
+        if let Ok(Some(backing)) = &node.backing {
+            let name = node.device.attribute("loop/backing_file");
+            let name = name.unwrap_or_else(|| format!("what {} stands on", node.name));
             let relation = format!("which {target} lies on");
             let range = shifted(backing.window.start);
-            self.descend(below(backing.store, range, way.max(Way::Loop), name, relation), target);
+            self.descend(below(backing.store, range, way.max(Way::Loop), true, name, relation), target);
         }
         for slave in &node.slaves {
             let (name, relation) = (self.name_of(*slave), format!("which {target} is built on"));
             self.descend(
-                below(Store::Device(*slave), self.all_of(*slave), Way::Mapping, name, relation),
+                below(Store::Device(*slave), self.all_of(*slave), Way::Mapping, was_shared, name, relation),
                 target,
             );
         }
@@ -168,7 +181,7 @@ impl<'a> Overlaps<'a> {
             let relation = format!("which is the same drive as {} by another path ({wwid})", node.name);
             let name = self.name_of(twin);
             self.descend(
-                below(Store::Device(twin), range.clone(), way.max(Way::Loop), name, relation),
+                below(Store::Device(twin), range.clone(), way.max(Way::Loop), true, name, relation),
                 target,
             );
         }
@@ -218,12 +231,14 @@ impl<'a> Overlaps<'a> {
             return false;
         }
         let inside = both.start - window.start..both.end - window.start;
+        let is_shared = self.found[from].is_shared || way == Way::Loop;
         let way = way.max(self.found[from].way);
         let new = Overlap {
             store: Store::Device(to),
             ranges: vec![inside],
             is_below: false,
             way,
+            is_shared,
             name: self.name_of(to),
             relation,
         };
@@ -323,6 +338,14 @@ impl<'a> Overlaps<'a> {
                     ),
                 );
             }
+            if number.major == MTD_BLOCK_MAJOR && self.snapshot.ubi.contains(&number.minor) {
+                note(
+                    Rank::Holder,
+                    format!(
+                        "{subject} is flash that UBI has attached; detach that first (ubidetach, ubinfo -a shows it)"
+                    ),
+                );
+            }
             if node.is_taken_by_bcache() {
                 let mut text = format!("{subject} is taken by bcache; take it out first");
                 let _ = write!(text, " (/sys/class/block/{}/bcache)", node.name);
@@ -331,6 +354,43 @@ impl<'a> Overlaps<'a> {
         }
         debug_assert!(!is_target || relation.is_empty(), "the target is called by its name");
         self.uses.extend(uses);
+    }
+
+    /// Notes a loop device that may reach these bytes, or through which the target reaches its own.
+    fn look_for_unknown_loops(&mut self) {
+        let stores: Vec<Store> = self.found.iter().map(|one| one.store).collect();
+        let of_found = stores.iter().filter_map(|store| Some(self.node(*store)?.1));
+        let mut of_found = of_found.filter(|node| node.backing.is_err());
+        let text = match of_found.next() {
+            Some(node) => format!("what {} stands on cannot be found out", node.name),
+            None => match self.snapshot.unknown_loop(&stores) {
+                Some(node) => format!(
+                    "{} stands on something that cannot be found out, which may be these bytes",
+                    node.name
+                ),
+                None => return,
+            },
+        };
+        let text =
+            format!("{text}; run it as root where losetup -l shows that, or detach the loop device first");
+        self.uses.push(Use { rank: Rank::Unknown, text });
+    }
+
+    /// The devices that a claim on the target does not keep others from. What a layer below it is built on, that layer has claimed.
+    pub(super) fn to_claim(&self) -> Vec<(DeviceNumber, &Overlap)> {
+        let is_below = |number: &DeviceNumber| {
+            self.found.iter().any(|known| known.is_below && known.store == Store::Device(*number))
+        };
+        let is_held = |node: &Node| node.holders.iter().any(is_below);
+        let target = self.found.first().map(|target| target.store);
+        let shared = self.found.iter().filter(|one| one.is_shared && Some(one.store) != target);
+        let devices = shared.filter_map(|one| {
+            let (number, node) = self.node(one.store)?;
+            let disk = node.part_of.and_then(|(disk, _)| self.snapshot.nodes.get(&disk));
+            let is_free = !is_held(node) && !disk.is_some_and(is_held);
+            is_free.then_some((number, one))
+        });
+        devices.collect()
     }
 
     /// Who uses one of them, as far as the kernel's own lists show.

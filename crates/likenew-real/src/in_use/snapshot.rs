@@ -1,12 +1,14 @@
 //! Everything that the system shows of who uses which block device, read once.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::block::BlockDevice;
-use crate::loop_device::{Backing, Store};
+use crate::loop_device::{Backing, Store, UnknownBacking};
 use crate::mounts::{self, DeviceNumber, Mount};
 use crate::openers::{self, Program};
 
@@ -19,6 +21,8 @@ pub(super) struct Snapshot {
     pub(super) system: HashSet<PathBuf>,
     /// The file systems' own lists: a folder of a device's name is there while its file system is mounted, wherever that is.
     pub(super) file_systems: BTreeMap<String, String>,
+    /// Numbers of the flash devices (MTD) of which UBI has taken some part: it tells their block devices nothing.
+    pub(super) ubi: HashSet<u32>,
 }
 
 /// One block device.
@@ -31,7 +35,8 @@ pub(super) struct Node {
     /// What is built on it, and what it is built on.
     pub(super) holders: Vec<DeviceNumber>,
     pub(super) slaves: Vec<DeviceNumber>,
-    pub(super) backing: Option<Backing>,
+    /// What a loop device stands on.
+    pub(super) backing: Result<Option<Backing>, UnknownBacking>,
     /// What a mapping says that it belongs to.
     pub(super) mapping: Option<String>,
     /// What a disk is known by on whatever path it is reached.
@@ -48,39 +53,50 @@ pub(super) struct Mounted {
 
 impl Snapshot {
     /// Of this machine.
-    pub(super) fn now() -> Self {
-        let mut snapshot = Self::of(Path::new("/sys"));
-        let here = mounts::all().into_iter().map(|mount| (mount, None));
-        let elsewhere =
-            openers::mounts_elsewhere().into_iter().map(|(mount, program)| (mount, Some(program)));
+    ///
+    /// # Errors
+    /// Which list cannot be read: what it would have shown is not known to be unused.
+    pub(super) fn now() -> Result<Self, String> {
+        let unread = |list: &'static str| move |error: io::Error| format!("{list} cannot be read ({error})");
+        let mut snapshot = Self::of(Path::new("/sys")).map_err(unread("/sys/dev/block"))?;
+        let here =
+            mounts::all().map_err(unread("/proc/self/mountinfo"))?.into_iter().map(|mount| (mount, None));
+        let elsewhere = openers::mounts_elsewhere().map_err(unread("the mountinfo of another program"))?;
+        let elsewhere = elsewhere.into_iter().map(|(mount, program)| (mount, Some(program)));
         snapshot.take_mounts(here.chain(elsewhere), Path::new("/sys"));
-        snapshot.swaps = mounts::swaps();
+        snapshot.swaps = mounts::swaps().map_err(unread("/proc/swaps"))?;
         snapshot.system = super::stand::carries_the_system();
-        snapshot
+        Ok(snapshot)
     }
 
     /// Of the devices in a /sys, which nobody uses but what /sys itself shows.
-    pub(super) fn of(sys: &Path) -> Self {
-        let links = fs::read_dir(sys.join("dev/block")).into_iter().flatten().flatten();
+    ///
+    /// # Errors
+    /// It lists no devices.
+    pub(super) fn of(sys: &Path) -> io::Result<Self> {
+        let links = fs::read_dir(sys.join("dev/block"))?.flatten();
         let folders = links.filter_map(|link| fs::canonicalize(link.path()).ok());
         let nodes = folders.filter_map(|folder| {
             let device = BlockDevice::at(folder);
             Some((device.number()?, Node::of(device)?))
         });
-        Self {
+        Ok(Self {
             nodes: nodes.collect(),
             mounts: Vec::new(),
             swaps: Vec::new(),
             system: HashSet::new(),
             file_systems: file_systems(sys),
-        }
+            ubi: taken_by_ubi(sys),
+        })
     }
 
     pub(super) fn take_mounts(&mut self, mounts: impl Iterator<Item = (Mount, Option<Program>)>, sys: &Path) {
         let pools = btrfs(sys);
         for (mount, program) in mounts {
             // A file system of several devices shows none of their numbers; it names one of them, or all with colons between.
-            let named = mount.source.split(':').map(Path::new).filter(|source| source.is_absolute());
+            let named = mount.source.as_bytes().split(|byte| *byte == b':');
+            let named =
+                named.map(|name| Path::new(OsStr::from_bytes(name))).filter(|source| source.is_absolute());
             let mut devices: Vec<DeviceNumber> = named.filter_map(DeviceNumber::at).collect();
             devices.push(mount.device);
             let pool = pools
@@ -109,9 +125,17 @@ impl Snapshot {
     /// The loop devices that stand on a store, each with the bytes of it.
     pub(super) fn loops(&self, on: Store) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
-            let backing = node.backing.as_ref().filter(|backing| backing.store == on)?;
+            let backing = node.backing.as_ref().ok()?.as_ref().filter(|backing| backing.store == on)?;
             Some((*number, backing.window.clone()))
         })
+    }
+
+    /// A loop device that may stand on one of these, as nobody knows on what it does.
+    pub(super) fn unknown_loop(&self, on: &[Store]) -> Option<&Node> {
+        let is_file = on.iter().any(|store| matches!(store, Store::File { .. }));
+        let may_be =
+            |node: &&Node| node.backing.as_ref().is_err_and(|unknown| is_file || unknown.may_be_device);
+        self.nodes.values().find(may_be)
     }
 
     /// The same disk by other paths, where nothing joins these.
@@ -139,10 +163,7 @@ impl Node {
             slaves: numbers(device.slave_devices()),
             backing: Backing::of(&device),
             mapping: device.attribute("dm/uuid"),
-            wwid: device
-                .attribute("wwid")
-                .or_else(|| device.attribute("device/wwid"))
-                .filter(|_| !is_partition),
+            wwid: device.world_wide_name(),
             device,
         })
     }
@@ -164,6 +185,25 @@ fn file_systems(sys: &Path) -> BTreeMap<String, String> {
         entries(sys.join("fs").join(&kind)).into_iter().map(move |name| (name, kind.clone()))
     });
     all.collect()
+}
+
+/// What UBI has attached, and all that shares flash with that: of MTD devices, one lies in another where its folder does.
+fn taken_by_ubi(sys: &Path) -> HashSet<u32> {
+    let links = |folder: &str| fs::read_dir(sys.join(folder)).into_iter().flatten().flatten();
+    let attached =
+        links("class/ubi").filter_map(|link| BlockDevice::at(link.path()).attribute("mtd_num")?.parse().ok());
+    let attached: Vec<u32> = attached.collect();
+    let numbered = links("class/mtd").filter_map(|link| {
+        let number: u32 = link.file_name().to_str()?.strip_prefix("mtd")?.parse().ok()?;
+        Some((number, fs::canonicalize(link.path()).ok()?))
+    });
+    let folders: Vec<(u32, PathBuf)> = numbered.collect();
+    let taken: Vec<&PathBuf> =
+        folders.iter().filter(|(number, _)| attached.contains(number)).map(|(_, folder)| folder).collect();
+    let shares =
+        |folder: &Path| taken.iter().any(|other| folder.starts_with(other) || other.starts_with(folder));
+    let sharing = folders.iter().filter(|(_, folder)| shares(folder)).map(|(number, _)| *number);
+    attached.iter().copied().chain(sharing).collect()
 }
 
 /// The devices of each btrfs that is mounted.

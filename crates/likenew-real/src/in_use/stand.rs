@@ -4,7 +4,11 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
+
 use crate::block::BlockDevice;
+use crate::counter_source::CounterSource;
+use crate::loop_device::{Backing, Store, backing_path};
 use crate::mounts::{DeviceNumber, Mount};
 
 /// Places whose loss ends a system.
@@ -15,7 +19,8 @@ pub(super) fn carries_the_system() -> HashSet<PathBuf> {
     let mut found = HashSet::new();
     for place in SYSTEM {
         if let Some(device) = fs::File::open(place).ok().and_then(Mount::of).and_then(|mount| below(&mount)) {
-            add_with_what_is_below(&device, &mut found);
+            // Of what is mounted, whatever it stands on is asked of other lists, too.
+            let _ = add_with_what_is_below(&device, &mut found);
         }
     }
     found
@@ -27,18 +32,36 @@ pub(crate) fn below(mount: &Mount) -> Option<BlockDevice> {
     BlockDevice::numbered(mount.device).or_else(by_source)
 }
 
-/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on.
-pub(crate) fn add_with_what_is_below(device: &BlockDevice, found: &mut HashSet<PathBuf>) {
+/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that is known to be all.
+#[must_use]
+pub(crate) fn add_with_what_is_below(device: &BlockDevice, found: &mut HashSet<PathBuf>) -> bool {
     if !found.insert(device.folder().to_owned()) {
-        return;
+        return true;
     }
-    add_with_what_is_below(&device.disk(), found);
-    for slave in device.slave_devices() {
-        add_with_what_is_below(&slave, found);
-    }
-    let backing = device.attribute("loop/backing_file").and_then(|path| fs::File::open(path).ok());
-    if let Some(device) = backing.and_then(Mount::of).and_then(|mount| below(&mount)) {
-        add_with_what_is_below(&device, found);
+    let mut below = device.slave_devices();
+    below.push(device.disk());
+    let backing = below_loop(device);
+    let is_known = backing.is_some();
+    below.extend(backing.into_iter().flatten());
+    below.iter().fold(is_known, |is_all, device| add_with_what_is_below(device, found) && is_all)
+}
+
+/// What lies right below a loop device: the devices that hold its file, or the one that it stands on. None where that cannot be seen from here;
+/// nothing where it is memory, and of what is no loop device.
+pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
+    let Some(Backing { store, .. }) = Backing::of(device).ok()? else { return Some(Vec::new()) };
+    let system = match store {
+        Store::Device(number) => return Some(vec![BlockDevice::numbered(number)?]),
+        Store::File { device, .. } => DeviceNumber::of(device),
+    };
+    // Whoever attached it may have had another file of that name.
+    let path = backing_path(device).filter(|path| Store::at(path) == Some(store));
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = path.and_then(|path| rustix::fs::open(path, flags, Mode::empty()).ok());
+    match opened.and_then(Mount::of) {
+        Some(mount) => Some(CounterSource::of_mount(&mount).devices().collect()),
+        // File systems of several devices, and memory, have numbers that are no device's.
+        None => BlockDevice::numbered(system).map(|device| vec![device]),
     }
 }
 
@@ -58,7 +81,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(sys.join("sda/sda1"), sys.join("dm-0/slaves/sda1")).unwrap();
         let mut found = HashSet::new();
-        add_with_what_is_below(&BlockDevice::at(sys.join("dm-0")), &mut found);
+        assert!(add_with_what_is_below(&BlockDevice::at(sys.join("dm-0")), &mut found));
         let expected = ["dm-0", "sda/sda1", "sda"].map(|name| sys.join(name));
         assert_eq!(found, expected.into_iter().collect(), "not the other partition");
     }

@@ -1,6 +1,7 @@
 //! Devices that no test machine can make are folders that look like /sys.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -45,6 +46,12 @@ impl Sys {
             major: 4000,
             minor: u32::try_from(fs::read_dir(&links).unwrap().count()).unwrap(),
         };
+        self.numbered(name, mib, number)
+    }
+
+    fn numbered(&self, name: &str, mib: u64, number: DeviceNumber) -> DeviceNumber {
+        let links = self.path().join("dev/block");
+        fs::create_dir_all(&links).unwrap();
         let text = format!("{}:{}", number.major, number.minor);
         self.write(name, "dev", &text);
         self.write(name, "size", &(mib * 2048).to_string());
@@ -97,6 +104,7 @@ impl Sys {
         self.mounts.push(Mount {
             id: 1,
             device,
+            root: "/".into(),
             point: point.into(),
             kind: kind.into(),
             source: "none".into(),
@@ -105,7 +113,7 @@ impl Sys {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::of(&self.path());
+        let mut snapshot = Snapshot::of(&self.path()).unwrap();
         snapshot.take_mounts(self.mounts.iter().map(|mount| (mount.clone(), None)), &self.path());
         snapshot.system = self.system.iter().map(|name| self.folder(name)).collect();
         snapshot
@@ -336,13 +344,147 @@ fn holes_of_a_disk_are_asked_for_alone() {
     let mut snapshot = sys.snapshot();
     let store = Store::Device(disk.number().unwrap());
     let node = snapshot.nodes.get_mut(&number).unwrap();
-    node.backing = Some(crate::loop_device::Backing { store, window: 10 * MIB..11 * MIB });
+    node.backing = Ok(Some(crate::loop_device::Backing { store, window: 10 * MIB..11 * MIB }));
     let asked = |ranges| Overlaps::of(&snapshot, &Target::parts(&disk, ranges).unwrap()).structural_use();
     let whole = |range: Range<u64>| vec![range];
     assert_eq!(asked(vec![0..MIB, 9 * MIB..10 * MIB, 11 * MIB..16 * MIB]), None);
     let text = asked(vec![0..MIB, 9 * MIB..16 * MIB]).unwrap();
     assert!(text.contains("loop900, which lies on sda, is mounted"), "{text}");
     assert_eq!(asked(whole(0..MIB)), None);
+}
+
+#[test]
+fn a_loop_device_over_what_nobody_can_find_is_held_against_what_it_may_be() {
+    let sys = Sys::new();
+    sys.two_disks();
+    let attach = |name: &str, path: Option<&str>| {
+        sys.disk(name, 4);
+        fs::create_dir_all(sys.folder(name).join("loop")).unwrap();
+        // What is longer than a page is not shown at all.
+        if let Some(path) = path {
+            sys.write(name, "loop/backing_file", path);
+            sys.write(name, "loop/offset", "0");
+            sys.write(name, "loop/sizelimit", "0");
+        }
+    };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
+    let target = Target::file(device, inode, MIB);
+    let of_file = || Overlaps::of(&sys.snapshot(), &target).structural_use();
+    attach("loop900", Some("/nowhere/disk.img"));
+    sys.refused(&["loop900"], &["what loop900 stands on cannot be found out", "as root"]);
+    assert!(of_file().unwrap().contains("loop900 stands on something that cannot be found out"));
+    sys.free(&["sda", "sdb/sdb1"]);
+    attach("loop901", None);
+    sys.refused(&["loop901"], &["what loop901 stands on cannot be found out"]);
+    sys.refused(&["sda", "sdb/sdb1"], &["loop901 stands on something that cannot be found out"]);
+    sys.mapping("dm-0", "x", &["loop901"]);
+    sys.refused(&["dm-0"], &["what loop901 stands on cannot be found out"]);
+    // Nothing is attached to it any more.
+    for name in ["loop900", "loop901"] {
+        fs::remove_dir_all(sys.folder(name).join("loop")).unwrap();
+    }
+    sys.free(&["sda", "loop900"]);
+    assert_eq!(of_file(), None);
+}
+
+#[test]
+fn what_shares_bytes_with_a_layer_below_a_mapping_is_claimed() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(8 * MIB).unwrap();
+    let sys = Sys::new();
+    sys.two_disks();
+    for name in ["loop900", "loop901"] {
+        sys.disk(name, 8);
+        sys.write(name, "loop/backing_file", file.path().to_str().unwrap());
+        sys.write(name, "loop/offset", "0");
+        sys.write(name, "loop/sizelimit", "0");
+    }
+    // One that was attached for its partitions is no use of its own.
+    sys.part("loop901/loop901p1", 1, 4);
+    sys.mapping("dm-0", "CRYPT-x", &["loop900"]);
+    let claimed = |sys: &Sys, snapshot: &Snapshot, name: &str| {
+        let target = Target::device(&BlockDevice::at(sys.folder(name))).unwrap();
+        let overlaps = Overlaps::of(snapshot, &target);
+        let names = overlaps.to_claim().into_iter().map(|(number, _)| snapshot.nodes[&number].name.clone());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    assert_eq!(sys.asked("dm-0"), None);
+    assert_eq!(claimed(&sys, &sys.snapshot(), "dm-0"), ["loop901", "loop901p1"]);
+    // The disk below a loop device below a mapping.
+    let mut snapshot = sys.snapshot();
+    let number = |name: &str| BlockDevice::at(sys.folder(name)).number().unwrap();
+    let (below, store) = (number("loop900"), Store::Device(number("sda/sda2")));
+    snapshot.nodes.get_mut(&below).unwrap().backing =
+        Ok(Some(crate::loop_device::Backing { store, window: 0..u64::MAX }));
+    assert_eq!(claimed(&sys, &snapshot, "dm-0"), ["sda", "sda2"]);
+    // What joins two paths has claimed both.
+    sys.mapping("dm-1", "mpath-naa", &["sda", "sdb"]);
+    for disk in ["sda", "sdb"] {
+        sys.write(disk, "device/wwid", "naa.5000c500a1b2c3d4");
+    }
+    assert_eq!(claimed(&sys, &sys.snapshot(), "dm-1"), [""; 0]);
+}
+
+#[test]
+fn a_disk_by_another_path_is_claimed() {
+    let sys = Sys::new();
+    sys.two_disks();
+    for disk in ["sda", "sdb"] {
+        sys.write(disk, "device/wwid", "naa.5000c500a1b2c3d4");
+    }
+    let snapshot = sys.snapshot();
+    let target = Target::device(&BlockDevice::at(sys.folder("sda/sda1"))).unwrap();
+    let overlaps = Overlaps::of(&snapshot, &target);
+    let names = overlaps.to_claim().into_iter().map(|(number, _)| &*snapshot.nodes[&number].name);
+    assert_eq!(names.collect::<Vec<_>>(), ["sdb", "sdb1"]);
+}
+
+#[test]
+fn flash_that_ubi_has_attached_is_used() {
+    let sys = Sys::new();
+    for (minor, mtd) in ["mtd0", "mtd0/mtd1", "mtd0/mtd2", "mtd3"].into_iter().enumerate() {
+        let minor = u32::try_from(minor).unwrap();
+        sys.numbered(&format!("{mtd}/mtdblock{minor}"), 4, DeviceNumber { major: 31, minor });
+        let class = sys.path().join("class/mtd");
+        fs::create_dir_all(&class).unwrap();
+        symlink(sys.folder(mtd), class.join(format!("mtd{minor}"))).unwrap();
+    }
+    sys.free(&["mtd0/mtdblock0", "mtd0/mtd1/mtdblock1", "mtd0/mtd2/mtdblock2", "mtd3/mtdblock3"]);
+    let ubi = sys.path().join("class/ubi");
+    for (folder, number) in [("ubi0", Some("1\n")), ("ubi0_0", None)] {
+        fs::create_dir_all(ubi.join(folder)).unwrap();
+        number.into_iter().for_each(|number| fs::write(ubi.join(folder).join("mtd_num"), number).unwrap());
+    }
+    sys.refused(&["mtd0/mtd1/mtdblock1"], &["mtdblock1 is flash that UBI has attached", "ubidetach"]);
+    // The whole chip, of which that is a part.
+    sys.refused(&["mtd0/mtdblock0"], &["mtdblock0 is flash that UBI has attached"]);
+    sys.free(&["mtd0/mtd2/mtdblock2", "mtd3/mtdblock3"]);
+}
+
+#[test]
+fn names_of_backing_files_are_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [&b"disk-\xe9.img"[..], b"\ndisk.img", b"disk.img\n"] {
+        let path = folder.path().join(std::ffi::OsStr::from_bytes(name));
+        fs::write(&path, "x").unwrap();
+        let mut sys = Sys::new();
+        for loops in ["loop900", "loop901"] {
+            sys.disk(loops, 4);
+            sys.write(loops, "loop/offset", "0");
+            sys.write(loops, "loop/sizelimit", "0");
+            fs::write(
+                sys.folder(loops).join("loop/backing_file"),
+                [path.as_os_str().as_bytes(), b"\n"].concat(),
+            )
+            .unwrap();
+        }
+        let number = BlockDevice::at(sys.folder("loop900")).number().unwrap();
+        sys.mount(number);
+        sys.refused(&["loop901"], &["loop900, which lies over the same bytes of", "is mounted at"]);
+    }
 }
 
 #[test]

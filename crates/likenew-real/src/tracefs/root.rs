@@ -26,7 +26,7 @@ impl TracefsRoot {
     pub(crate) fn find() -> Result<Self, Fault> {
         let usable =
             |path: &Path| accessat(CWD, path.join(INSTANCES), Access::WRITE_OK, AtFlags::empty()).is_ok();
-        let mounted = mounts::all().into_iter().filter(|mount| mount.kind == "tracefs");
+        let mounted = mounts::all().unwrap_or_default().into_iter().filter(|mount| mount.kind == "tracefs");
         let mut paths = mounted.map(|mount| PathBuf::from(mount.point));
         if let Some(path) = paths.find(|path| usable(path)) {
             return Ok(Self { path, _mount: None });
@@ -111,11 +111,11 @@ mod tests {
 
     #[test]
     fn a_mount_of_our_own_is_attached_nowhere() {
-        let before = mounts::all().len();
+        let before = mounts::all().unwrap().len();
         match mount() {
             Ok(fd) => {
                 assert!(Path::new(&format!("/proc/self/fd/{}/events/block", fd.as_raw_fd())).exists());
-                assert_eq!(mounts::all().len(), before);
+                assert_eq!(mounts::all().unwrap().len(), before);
             }
             Err(errno) => eprintln!("SKIPPED: no tracefs here: {errno}"),
         }

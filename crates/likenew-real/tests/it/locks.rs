@@ -254,6 +254,37 @@ fn locks_in_another_folder_are_others() {
 }
 
 #[test]
+fn layers_lie_on_the_drives_of_their_folders() {
+    let Some(stack) = Stack::new() else { return };
+    let folder = stack.folder().join("la yers");
+    let layer = |name: &str| {
+        let path = folder.join(name);
+        fs::create_dir_all(&path).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let options =
+        format!("lowerdir={},upperdir={},workdir={}", layer("lower"), layer("upper"), layer("work"));
+    let Some(merged) = Mounted::mount(&["-t", "overlay", "-o", &options, "overlay"]) else { return };
+    let lock = Locks::system().take(&[merged.path()]).unwrap();
+    assert!(lock.drives().contains(&stack.name()), "{:?}", lock.drives());
+    says(&refusal(Locks::system().take(&[stack.folder()])), &["another run of likenew", &stack.name()]);
+    drop(lock);
+    let other = Other::at(stack.folder());
+    let process = other.holds();
+    says(&refusal(Locks::system().take(&[merged.path()])), &[&stack.name(), &process]);
+    drop(other);
+    // In a container, the folders have no name.
+    fs::rename(&folder, stack.folder().join("elsewhere")).unwrap();
+    fs::create_dir(merged.path().join("inside")).unwrap();
+    let other = Other::at(merged.path());
+    let process = other.holds();
+    let text = refusal(Locks::system().take(&[&merged.path().join("inside")]));
+    says(&text, &["of the file system", "(overlay)", &process]);
+    drop(other);
+    assert_eq!(Locks::system().take(&[merged.path()]).unwrap().drives().len(), 1);
+}
+
+#[test]
 fn what_has_no_drive_needs_no_lock() {
     let lock = Locks::system().take(&[Path::new("/proc")]).unwrap();
     assert!(lock.drives().is_empty());

@@ -260,3 +260,21 @@ fn what_a_file_system_keeps_that_turns_read_only_is_told_and_not_called_killed()
     assert!(!refusal(Scratch::create(mounted.path())).contains("killed"));
     run("mount", &["-o", "remount,rw", name, mounted.path().to_str().unwrap()]);
 }
+
+#[test]
+fn a_program_that_is_being_started_holds_no_leftover() {
+    let place = disk_folder();
+    let folder = place.path().join("likenew-scratch");
+    std::fs::create_dir(&folder).unwrap();
+    let marker = folder.join("LIKENEW-SCRATCH.txt");
+    std::fs::write(&marker, "").unwrap();
+    let marker = std::fs::File::open(marker).unwrap();
+    rustix::fs::flock(&marker, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    // As copies of its descriptors do in a child until that runs its own program.
+    let held = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        drop(marker);
+    });
+    assert!(Leftover::find(place.path()).unwrap().is_some());
+    held.join().unwrap();
+}

@@ -1,6 +1,7 @@
 //! Discard of what no partition covers, while the partitions are in use; and everything that stands against it.
 
 use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -83,6 +84,28 @@ fn what_lies_beside_partitions_in_use_is_discarded_and_nothing_else() {
             }
         }
     }
+}
+
+#[test]
+fn what_the_disk_stands_on_is_claimed_meanwhile() {
+    if skip() {
+        return;
+    }
+    let mut disk = filled("gpt");
+    disk.remove_partition();
+    let above = Loop::attach(disk.path()).unwrap();
+    let name = above.0.to_str().unwrap();
+    run("partx", &["--add", name]).unwrap();
+    let exclusive = || {
+        let opened = File::options().read(true).custom_flags(libc::O_EXCL).open(disk.path());
+        opened.map(drop).is_ok()
+    };
+    let space = UnusedSpace::at(&above.0).unwrap();
+    assert!((0..100).any(|_| exclusive()), "nobody has claimed it yet");
+    let consent = UnusedConsent::take(&space, &agreed(&space)).unwrap();
+    assert!(!exclusive(), "somebody could mount what the disk stands on");
+    drop(consent);
+    run("partx", &["--delete", name]).unwrap();
 }
 
 #[test]

@@ -2,13 +2,18 @@
 //!
 //! Every case lays the same image out anew, so that none depends on another.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use likenew_real::consent::{Agreement, Consent, Loss};
+use likenew_real::drive_lock::Locks;
+use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat};
 
 use super::disk::Disk;
 use super::ledger::{Ledger, typed};
@@ -316,6 +321,94 @@ pub fn all(ledger: &mut Ledger) {
     }
     several_devices(ledger);
     scratch_of_ours(ledger);
+    names_that_are_no_text(ledger);
+    a_path_too_long_for_sysfs(ledger);
+    mounted_at_a_name_that_is_no_text(ledger);
+}
+
+fn attach(image: &Path) -> Loop {
+    let losetup = Command::new("losetup").args(["--find", "--show"]).arg(image).output().unwrap();
+    assert!(losetup.status.success(), "{}", String::from_utf8_lossy(&losetup.stderr));
+    Loop(String::from_utf8(losetup.stdout).unwrap().trim_end().into())
+}
+
+fn image(path: PathBuf) -> PathBuf {
+    File::create_new(&path).unwrap().set_len(8 * MIB).unwrap();
+    path
+}
+
+/// Two loop devices over one file, of which the second is mounted: none of the ways to its bytes is free.
+fn sibling_is_mounted(ledger: &mut Ledger, name: &str, image: &Path, loops: [Loop; 2]) {
+    let mounted = mounted(&loops[1].0);
+    let found = |path: &Path| Loss::at(path).map_or_else(|_| "x".to_owned(), |loss| loss.id.text);
+    for path in [&loops[0].0, &loops[1].0] {
+        let agreement = typed(&found(path), &["ext"]);
+        ledger.refused(
+            &format!("shared: {name}: {}", path == &loops[0].0),
+            Path::new("/"),
+            path,
+            &agreement,
+            MOUNTED,
+        );
+    }
+    let text = Consent::to_overwrite(image, &typed(&found(image), &["ext"])).unwrap_err().to_string();
+    assert!(text.contains("is mounted at"), "{name}: {text}");
+    drop((mounted, loops));
+}
+
+/// Names of files are bytes: any of them but those of a slash and of nothing.
+fn names_that_are_no_text(ledger: &mut Ledger) {
+    for name in [&b"disk-\xe9.img"[..], b"\ndisk.img", b"disk.img\n\n", b" disk .img "] {
+        let folder = disk_folder();
+        let image = image(folder.path().join(OsStr::from_bytes(name)));
+        let loops = [attach(&image), attach(&image)];
+        sibling_is_mounted(ledger, &format!("{:?}", name.escape_ascii().to_string()), &image, loops);
+    }
+}
+
+/// The kernel shows no path that is longer than a page.
+fn a_path_too_long_for_sysfs(ledger: &mut Ledger) {
+    let folder = disk_folder();
+    let image = image(folder.path().join("disk.img"));
+    let loops = [attach(&image), attach(&image)];
+    let top: OwnedFd = File::open(folder.path()).unwrap().into();
+    let (mut deep, name) = (top.try_clone().unwrap(), "d".repeat(200));
+    for _ in 0..25 {
+        mkdirat(&deep, &*name, Mode::RWXU).unwrap();
+        deep = openat(&deep, &*name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .unwrap();
+    }
+    renameat(&top, "disk.img", &deep, "disk.img").unwrap();
+    let shown = Path::new("/sys/block").join(loops[0].0.file_name().unwrap()).join("loop/backing_file");
+    assert!(std::fs::read(shown).is_err(), "the kernel shows it, so this shows nothing");
+    let image = PathBuf::from(format!("/proc/self/fd/{}/disk.img", deep.as_raw_fd()));
+    sibling_is_mounted(ledger, "a long path", &image, loops);
+    // So that the folder can be removed by its path.
+    renameat(&deep, "disk.img", &top, "disk.img").unwrap();
+}
+
+/// One such mount must not hide itself or any other.
+fn mounted_at_a_name_that_is_no_text(ledger: &mut Ledger) {
+    let scene = Scene::new();
+    let folder = tempfile::tempdir().unwrap();
+    let point = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&point).unwrap();
+    let first = scene.part(1);
+    run_when_free("mkfs.ext4", &["-q", "-F", first.to_str().unwrap()]).unwrap();
+    assert!(Command::new("mount").arg(&first).arg(&point).status().unwrap().success());
+    let words = ["is mounted at", "caf\u{fffd}", "unmount it"];
+    let (name, agreement) = ("shared: mounted at a name that is no text", agreement(&scene.disk.image));
+    ledger.refused(name, Path::new("/"), &first, &agreement, &words);
+    // Other mounts are seen beside it, and the drive below a folder is.
+    let second = mounted(&scene.part(2));
+    let name = "shared: mounted beside a name that is no text";
+    ledger.refused(name, Path::new("/"), &scene.part(2), &agreement, MOUNTED);
+    let lock = Locks::in_folder(folder.path().join("locks")).take(&[second.path()]).unwrap();
+    assert!(!lock.drives().is_empty(), "a folder on a drive has no lock");
+    drop(second);
+    while !Command::new("umount").arg(&point).output().unwrap().status.success() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }
 
 /// A mount names one device of such a file system, and writes to all of them.
