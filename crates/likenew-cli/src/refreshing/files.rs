@@ -180,8 +180,8 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<Resumed>, Fault> 
 /// Whether we have changed its time of modification or somebody else has, nobody can tell afterwards: whoever waited for the file is let in as soon as we
 /// are killed. So that time stays as it is found.
 struct Since {
-    /// The power has gone, so that parts in flight may be torn.
-    is_torn: bool,
+    /// The power has gone, and nothing else tears parts in flight.
+    has_lost_power: bool,
     /// Its time of modification is as it was.
     is_untouched: bool,
     /// If it is not, the change can be that of the write that was cut off.
@@ -200,12 +200,12 @@ impl Since {
         let (last, saved_at) = last.map_err(system)?;
         // An unknown one, and one that nobody has noted, may be the present one.
         let last = last.or_else(|| note.boot.clone()).filter(|last| !last.is_empty());
-        let is_torn = boot.zip(last).is_some_and(|(boot, last)| boot.id != last);
+        let has_lost_power = boot.zip(last).is_some_and(|(boot, last)| boot.id != last);
         let modified = store.modified();
         let is_soon = modified.duration_since(saved_at).is_ok_and(|since| since <= OURS);
         let is_before = boot.is_some_and(|boot| modified < boot.began);
         Ok(Self {
-            is_torn,
+            has_lost_power,
             is_untouched: store.is_as_old_as(&note.times)?,
             may_be_ours: is_soon && is_before,
         })
@@ -218,10 +218,11 @@ impl Since {
         ranges: &[Range<u64>],
     ) -> Option<&'static str> {
         found.differences().next()?;
-        if !self.is_untouched && !(self.is_torn && self.may_be_ours) {
+        let nobody_else_wrote = self.is_untouched || (self.has_lost_power && self.may_be_ours);
+        if !nobody_else_wrote {
             return Some("was written to since, and parts of it differ from what was saved");
         }
-        if !self.is_torn {
+        if !self.has_lost_power {
             return Some(
                 "differs in parts from what was saved, and this machine has not lost power since: another program has written there, or the drive \
                  alone was without power",
