@@ -1,7 +1,7 @@
 //! One of the owner's files as a block store: the bytes that lie alone on the medium can be written again where they are.
 //!
 //! Nothing about the file changes: its inode, owner, rights, links, attributes and length are not touched, holes stay holes, and what
-//! it shares with other files (reflinks, snapshots) stays shared, since such ranges are not offered. Its times are put back; only the time of
+//! it shares with other files (reflinks, snapshots) stays shared, since such ranges are not offered. Its times are put back after each write; only the time of
 //! change of the inode (ctime) cannot be. Nobody else has it open: it is held by a lease, which ends when somebody wants it.
 
 mod ranges;
@@ -145,38 +145,15 @@ impl FileStore {
         at + Duration::from_nanos(nanos.into())
     }
 
-    /// Takes these times for its own, as noted before a cut. Whether they were still in place: if not, somebody has written to it since, or
-    /// the cut came in the middle of a write of ours.
+    /// Whether it was written to last when these times were noted, as [`FileStore::times`].
     ///
     /// # Errors
-    /// The text is none of [`FileStore::times`].
-    pub fn with_times(mut self, text: &str) -> Result<(Self, bool), Fault> {
-        let times = Times::parse(text).ok_or_else(|| {
+    /// The text is none of those.
+    pub fn is_as_old_as(&self, noted: &str) -> Result<bool, Fault> {
+        let times = Times::parse(noted).ok_or_else(|| {
             refusal(&self.path, "the times that were noted for it can not be read: its journal is damaged")
         })?;
-        let was_in_place = times.modified == self.times.modified;
-        self.times = times;
-        Ok((self, was_in_place))
-    }
-
-    /// Puts the times back, unless somebody else may have written to the file, and makes them durable.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn put_times_back(&mut self) -> io::Result<()> {
-        self.restore_times()?;
-        Ok(fsync(&self.raw)?)
-    }
-
-    /// Which boot of the system and which mounting of its file system this is: after a loss of power of either it is another one.
-    pub fn mounting(&self) -> String {
-        // A boot of which nothing is known is no other, not even itself later.
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_else(|_| {
-            format!("unknown, at {} by {}", crate::clock::wall_date(), std::process::id())
-        });
-        let mount =
-            statx(&self.raw, "", AtFlags::EMPTY_PATH, MNT_ID_UNIQUE).map_or(0, |stat| stat.stx_mnt_id);
-        format!("boot {}, mount {mount}", boot.trim())
+        Ok(times.modified == self.times.modified)
     }
 
     /// Whether somebody is waiting to open it: stop, and give it back. They wait for up to 45 s (/proc/sys/fs/lease-break-time).
@@ -272,9 +249,6 @@ impl BlockStore for FileStore {
     }
 }
 
-/// `STATX_MNT_ID_UNIQUE` of linux/stat.h (since Linux 6.8): a number that no other mount has until the next boot. Before that, one that none has
-/// at the same time.
-const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000 | StatxFlags::MNT_ID.bits());
 const FLAGS: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
 /// No part of a name may be a link of any kind, lead up, or lie on another file system.

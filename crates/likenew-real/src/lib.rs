@@ -12,6 +12,7 @@
 pub mod added_latency;
 pub mod apart;
 pub mod attention;
+pub mod boot;
 pub mod clock;
 pub mod consent;
 pub mod device_store;

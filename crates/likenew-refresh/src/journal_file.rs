@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, XattrFlags, fgetxattr, fsetxattr, fstat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -18,6 +18,10 @@ use crate::error::RefreshError;
 use crate::folder::Folder;
 use crate::journal::Journal;
 use crate::salvage_file::SalvageFile;
+
+/// An attribute: it is written as one, whatever is cut off, and the records stay as they are.
+const RESUMED_IN: &str = "user.likenew.resumed-in";
+const BOOT_BYTES_MAX: usize = 256;
 
 /// Where a refresh keeps its journal, and what it finds torn.
 #[derive(Clone, Debug)]
@@ -91,6 +95,35 @@ impl JournalFile {
     /// The system's.
     pub fn modified(&self) -> io::Result<SystemTime> {
         self.file.metadata()?.modified()
+    }
+
+    /// In which boot it was gone on with last: empty if that one was unknown, none if it never was.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn resumed_in(&self) -> io::Result<Option<String>> {
+        let mut boot = vec![0; BOOT_BYTES_MAX];
+        match fgetxattr(&self.file, RESUMED_IN, &mut boot[..]) {
+            Ok(length) => {
+                boot.truncate(length);
+                Ok(Some(String::from_utf8_lossy(&boot).into_owned()))
+            }
+            // Where there are no attributes, none was set.
+            Err(Errno::NODATA | Errno::NOTSUP) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Notes durably in which boot it is gone on with: what is saved and restored from here on can be torn only by a loss of power after it.
+    ///
+    /// # Errors
+    /// The system's, or the file system keeps no attributes: then nothing may be written to the store.
+    pub fn note_resumed_in(&self, boot: &str) -> Result<(), RefreshError> {
+        let noted = fsetxattr(&self.file, RESUMED_IN, boot.as_bytes(), XattrFlags::empty());
+        noted
+            .map_err(io::Error::from)
+            .and_then(|()| self.file.sync_all())
+            .map_err(RefreshError::journal("write to"))
     }
 
     /// Where to keep what lies in places that are restored from it.

@@ -126,6 +126,16 @@ impl<S: BlockStore> RefreshSession<S> {
     }
 }
 
+impl<S: BlockStore> Found<S, JournalFile> {
+    /// Notes durably in which boot it is gone on with, as [`JournalFile::note_resumed_in`].
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn note_resumed_in(&self, boot: &str) -> Result<(), RefreshError> {
+        self.journal().file().note_resumed_in(boot)
+    }
+}
+
 /// A refresh that was cut off: its journal is our own, and nothing else was looked at.
 #[derive(Debug)]
 pub struct Interrupted {
@@ -183,6 +193,14 @@ impl Interrupted {
     /// The system's.
     pub fn saved_at(&self) -> std::io::Result<SystemTime> {
         self.file.modified()
+    }
+
+    /// In which boot it was gone on with last, as [`JournalFile::resumed_in`].
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn resumed_in(&self) -> std::io::Result<Option<String>> {
+        self.file.resumed_in()
     }
 
     /// Compares the journal with the store, and writes nothing. All that can be known of the store without the journal is given, and not believed.

@@ -12,13 +12,14 @@ use likenew_core::block_store::{BlockStore as _, Claim};
 use likenew_core::cure::{CureEnd, Cured};
 use likenew_core::fault::Fault;
 use likenew_core::look::Seen;
+use likenew_real::boot::Boot;
 use likenew_real::clock::Monotonic;
 use likenew_real::file_store::FileStore;
 use likenew_real::folder_times::FolderTimes;
 use likenew_real::old_files::old_files;
 use likenew_refresh::{
-    End, Folder, Found, JournalFile, JournalPlace, Known, Outcome, Progress, RefreshError, RefreshSession,
-    State, Task,
+    End, Folder, Found, Interrupted, JournalFile, JournalPlace, Known, Progress, RefreshError,
+    RefreshSession, State, Task,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,14 +42,14 @@ struct Note {
     /// In the folder: after a cut that may be mounted somewhere else.
     path: PathBuf,
     times: String,
-    /// Where it was mounted when the refresh began.
-    mounting: String,
+    /// In which boot the refresh began, if the system tells.
+    boot: Option<String>,
 }
 
 impl Note {
     /// Of the file of this name in the folder.
-    fn of(name: &Path, store: &FileStore) -> Self {
-        Self { path: name.to_owned(), times: store.times(), mounting: store.mounting() }
+    fn of(name: &Path, store: &FileStore, boot: Option<&Boot>) -> Self {
+        Self { path: name.to_owned(), times: store.times(), boot: boot.map(|boot| boot.id.clone()) }
     }
 
     fn task(&self, store: &FileStore) -> Task {
@@ -61,11 +62,20 @@ impl Note {
     }
 }
 
-/// A write of ours changes the file's time as it begins, which is right after the journal was made durable. A cut may come before the time
-/// is put back. So long after the journal was written a change is believed to be ours if the power has gone since …
+/// A write of ours changes the file's time as it begins, which is right after the journal was made durable, and the power may go before the time
+/// is put back. A change that came later than this after the journal was written is somebody else's, and nothing is written over it.
 const OURS: Duration = Duration::from_secs(60);
-/// … and so long if it has not, and we were killed: then nothing was torn, and the time alone is to be put back.
-const OURS_KILLED: Duration = Duration::from_secs(10);
+
+/// Names the boot in place of the kernel, for tests that cannot take the power away from the machine they run on.
+const BOOT: &str = "LIKENEW_BOOT_ID";
+
+/// Which start of the machine this is.
+fn present_boot() -> Option<Boot> {
+    match std::env::var(BOOT) {
+        Ok(id) if !id.is_empty() => Some(Boot::named(&id)),
+        _ => Boot::present(),
+    }
+}
 
 /// What going on has come to.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,6 +84,8 @@ struct Resumed {
     file: PathBuf,
     /// Where is kept what was torn, or somebody's, if anything was.
     salvage: Option<PathBuf>,
+    /// Whether its time of modification is not the one from before the refresh.
+    is_newer: bool,
 }
 
 fn place(folder: &Path) -> io::Result<(Folder, JournalPlace)> {
@@ -87,14 +99,20 @@ fn place(folder: &Path) -> io::Result<(Folder, JournalPlace)> {
 /// # Errors
 /// Why it cannot go on, and what to do; the journal stays.
 pub(crate) fn resume_and_report(folder: &Path) -> Result<(), Fault> {
-    if let Some(Resumed { file, .. }) = resume(folder)? {
-        anstream::eprintln!("A run was cut off while it wrote {} again; that is done now.", file.display());
+    if let Some(Resumed { file, is_newer, .. }) = resume(folder, present_boot().as_ref())? {
+        let file = file.display();
+        anstream::eprintln!("A run was cut off while it wrote {file} again; that is done now.");
+        if is_newer {
+            anstream::eprintln!(
+                "The modification time of {file} is newer than before, so backups copy it once more."
+            );
+        }
     }
     Ok(())
 }
 
 /// Goes on with the file that a run was writing again when it was cut off, and says which that was; nothing where there is none.
-fn resume(folder: &Path) -> Result<Option<Resumed>, Fault> {
+fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<Resumed>, Fault> {
     let (opened, place) = place(folder).map_err(Fault::system(format!("open {}", folder.display())))?;
     let refused = |why: String| {
         Fault::Refused(format!(
@@ -107,24 +125,21 @@ fn resume(folder: &Path) -> Result<Option<Resumed>, Fault> {
         RefreshError::NotOurs { .. } | RefreshError::InUse(_) => Fault::Refused(error.to_string()),
         error => refused(error.to_string()),
     };
-    let system = |error: io::Error| refused(error.to_string());
     let times = FolderTimes::watch(&opened);
     let Some(interrupted) = find_interrupted(&place).map_err(told)? else { return Ok(None) };
     let note: Note = serde_json::from_str(interrupted.note())
         .map_err(|error| refused(format!("its note is none of ours: {error}")))?;
     let path = folder.join(&note.path);
-    let store =
+    let mut store =
         FileStore::take_from(&opened, folder, &note.path).map_err(|fault| refused(fault.to_string()))?;
     if store.identity() != interrupted.identity() {
         return Err(refused(format!("{} is another file now", path.display())));
     }
-    let saved_at = interrupted.saved_at().map_err(system)?;
-    let (mut store, writer) = attribute(store, &note, saved_at)?;
+    let since = Since::of(&store, &note, &interrupted, boot).map_err(|fault| refused(fault.to_string()))?;
     let (identity, ranges) = (store.identity().to_owned(), store.ranges().to_vec());
     match interrupted.look(&mut store, Known::from(&*identity)).map_err(told)? {
         // It was cut off when all was done and durable.
         State::Finished(file) => {
-            store.put_times_back().map_err(system)?;
             file.remove().map_err(told)?;
             Ok(None)
         }
@@ -134,13 +149,16 @@ fn resume(folder: &Path) -> Result<Option<Resumed>, Fault> {
             Ok(None)
         }
         State::Resumable(found) => {
-            if let Some(why) = objection(&found, writer, &ranges) {
+            if let Some(why) = since.objection(&found, &ranges) {
                 return Err(refused(format!(
                     "{} {why}: compare it with a backup, then remove the journal",
                     path.display()
                 )));
             }
-            let outcome = finish(*found).map_err(told)?;
+            // Before anything is saved or restored in this boot.
+            found.note_resumed_in(boot.map_or("", |boot| &boot.id)).map_err(told)?;
+            let session = RefreshSession::resume(*found).map_err(told)?;
+            let outcome = session.run(false, |_| false).map_err(told)?;
             times.map(FolderTimes::restore);
             report_salvage(&outcome);
             match (outcome.end, outcome.journal) {
@@ -149,70 +167,73 @@ fn resume(folder: &Path) -> Result<Option<Resumed>, Fault> {
                     "{} was being written again when a run was cut off; nothing of it is missing, and the rest was left as it was: {error}",
                     path.display()
                 ))),
-                _ => Ok(Some(Resumed { file: path, salvage: outcome.salvage })),
+                _ => {
+                    Ok(Some(Resumed { file: path, salvage: outcome.salvage, is_newer: !since.is_untouched }))
+                }
             }
         }
     }
 }
 
-/// Leads what was found to its end.
-fn finish(mut found: Found<&mut FileStore, JournalFile>) -> Result<Outcome, RefreshError> {
-    // Before the journal is written to: from then on its time says nothing of the change any more.
-    found.store().put_times_back().map_err(RefreshError::Flush)?;
-    RefreshSession::resume(found)?.run(false, |_| false)
+/// What is known of the time since a file was cut off.
+///
+/// Whether we have changed its time of modification or somebody else has, nobody can tell afterwards: whoever waited for the file is let in as soon as we
+/// are killed. So that time stays as it is found.
+struct Since {
+    /// The power has gone, and nothing else tears parts in flight.
+    has_lost_power: bool,
+    /// Its time of modification is as it was.
+    is_untouched: bool,
+    /// If it is not, the change can be that of the write that was cut off.
+    may_be_ours: bool,
 }
 
-/// Who has written to a file last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writer {
-    /// Its time is as it was.
-    Nobody,
-    /// We have, and the power has gone since.
-    UsBeforeCut,
-    /// We have, and were killed: nothing can be torn.
-    UsBeforeKill,
-    /// Somebody else.
-    Other,
-}
-
-/// Who has changed the file since its times were noted. Unless somebody else has, its times are those of the note from here on.
-fn attribute(
-    store: FileStore,
-    note: &Note,
-    saved_at: std::time::SystemTime,
-) -> Result<(FileStore, Writer), Fault> {
-    // Where the power has not gone since, nothing was torn, and what differs is somebody's.
-    let was_cut = note.mounting != store.mounting();
-    let since = store.modified().duration_since(saved_at).ok();
-    let now = store.times();
-    let (store, is_untouched) = store.with_times(&note.times)?;
-    let writer = match since {
-        _ if is_untouched => Writer::Nobody,
-        Some(since) if was_cut && since <= OURS => Writer::UsBeforeCut,
-        Some(since) if !was_cut && since <= OURS_KILLED => Writer::UsBeforeKill,
-        _ => Writer::Other,
-    };
-    if writer == Writer::Other {
-        // Whoever has written to it since did so then.
-        return Ok((store.with_times(&now)?.0, writer));
+impl Since {
+    fn of(
+        store: &FileStore,
+        note: &Note,
+        interrupted: &Interrupted,
+        boot: Option<&Boot>,
+    ) -> Result<Self, Fault> {
+        let system = Fault::system("look at the journal");
+        let last = interrupted.resumed_in().and_then(|last| Ok((last, interrupted.saved_at()?)));
+        let (last, saved_at) = last.map_err(system)?;
+        // An unknown one, and one that nobody has noted, may be the present one.
+        let last = last.or_else(|| note.boot.clone()).filter(|last| !last.is_empty());
+        let has_lost_power = boot.zip(last).is_some_and(|(boot, last)| boot.id != last);
+        let modified = store.modified();
+        let is_soon = modified.duration_since(saved_at).is_ok_and(|since| since <= OURS);
+        let is_before = boot.is_some_and(|boot| modified < boot.began);
+        Ok(Self {
+            has_lost_power,
+            is_untouched: store.is_as_old_as(&note.times)?,
+            may_be_ours: is_soon && is_before,
+        })
     }
-    Ok((store, writer))
-}
 
-/// Why nothing is restored, if something differs and that may be somebody's: the rest of a sentence.
-fn objection(
-    found: &Found<&mut FileStore, JournalFile>,
-    writer: Writer,
-    ranges: &[Range<u64>],
-) -> Option<&'static str> {
-    found.differences().next()?;
-    if matches!(writer, Writer::Other | Writer::UsBeforeKill) {
-        return Some("was written to since, and parts of it differ from what was saved");
+    /// Why nothing is restored, if something differs and that may be somebody's: the rest of a sentence.
+    fn objection(
+        &self,
+        found: &Found<&mut FileStore, JournalFile>,
+        ranges: &[Range<u64>],
+    ) -> Option<&'static str> {
+        found.differences().next()?;
+        let nobody_else_wrote = self.is_untouched || (self.has_lost_power && self.may_be_ours);
+        if !nobody_else_wrote {
+            return Some("was written to since, and parts of it differ from what was saved");
+        }
+        if !self.has_lost_power {
+            return Some(
+                "differs in parts from what was saved, and this machine has not lost power since: another program has written there, or the drive \
+                 alone was without power",
+            );
+        }
+        let within = |place: &Range<u64>| {
+            ranges.iter().any(|range| range.start <= place.start && place.end <= range.end)
+        };
+        let is_alone = found.differences().all(|difference| within(&difference.place));
+        (!is_alone).then_some("lies elsewhere than it did, and parts of it differ from what was saved")
     }
-    let within =
-        |place: &Range<u64>| ranges.iter().any(|range| range.start <= place.start && place.end <= range.end);
-    let is_alone = found.differences().all(|difference| within(&difference.place));
-    (!is_alone).then_some("lies elsewhere than it did, and parts of it differ from what was saved")
 }
 
 /// What became of all of them.
@@ -312,7 +333,7 @@ fn refresh_one(
         sum.cured.leave(bytes, "they are read fast enough");
         return Ok(store.give_back()?);
     }
-    let task = Note::of(name, &store).task(&store);
+    let task = Note::of(name, &store, present_boot().as_ref()).task(&store);
     let outcome = RefreshSession::begin(&mut store, &place, &task)?.run(false, |_| interrupt::asked())?;
     if let End::Failed(error) = outcome.end {
         return Err(error.into());

@@ -50,7 +50,7 @@ fn times_of_a_file_that_somebody_else_has_written_stay_theirs() {
     assert!(theirs > long_ago);
     let refused = store.write_at(0, &[7; 4096]).unwrap_err();
     assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
-    store.put_times_back().unwrap();
+    store.restore_times().unwrap();
     store.give_back().unwrap();
     assert_eq!((modified(&path), &*fs::read(&path).unwrap()), (theirs, &b"saved by another program"[..]));
 }
@@ -62,7 +62,7 @@ fn a_time_is_put_back_while_others_still_wait() {
     lose(&mut store, Duration::from_millis(10));
     assert_eq!(store.claim(), Claim::Wanted);
     store.raw.write_at(0, &[7; 4096]).unwrap();
-    store.put_times_back().unwrap();
+    store.restore_times().unwrap();
     assert_eq!(modified(&path), long_ago);
 }
 
@@ -144,7 +144,7 @@ fn whole_cuts_of_a_lease_leave_the_other_programs_time() {
     let theirs = other.join().unwrap();
     assert!(theirs > long_ago);
     assert_eq!(store.claim(), Claim::Lost);
-    store.put_times_back().unwrap();
+    store.restore_times().unwrap();
     store.give_back().unwrap();
     assert_eq!(modified(&path), theirs);
     assert!(fs::read(&path).unwrap().starts_with(b"theirs"));

@@ -38,6 +38,7 @@ fn child_that_refreshes() {
 fn kills_cost_nothing() {
     let Some(system) = FileSystem::make(EXT4.0, EXT4.1) else { return };
     let path = file(system.path());
+    let times = fs::metadata(&path).unwrap();
     let before = Known::of(&path);
     let (mut kills, mut runs, mut is_done) = (0, 0, false);
     while !is_done {
@@ -70,17 +71,16 @@ fn kills_cost_nothing() {
         assert!(kills > 0 && fs::read(&path).unwrap() == before.content, "after kill {kills}");
     }
     assert!(kills >= 20, "{kills} kills in {runs} runs");
-    // The times were noted before the first kill.
-    let note = {
-        let mut file = open_file(&path.with_extension("journal"));
-        likenew_refresh::Journal::open(&mut file).unwrap().note().to_owned()
-    };
-    let (mut store, _) = take(&path).with_times(&note).unwrap();
-    store.put_times_back().unwrap();
-    store.give_back().unwrap();
+    // A kill may leave the time of our own write, which nobody can tell from somebody else's any more.
+    let left = fs::metadata(&path).unwrap();
+    assert!(left.modified().unwrap() >= times.modified().unwrap());
+    // Reading it here, after a change, has left a time of access.
+    let back =
+        fs::FileTimes::new().set_accessed(times.accessed().unwrap()).set_modified(times.modified().unwrap());
+    fs::File::options().write(true).open(&path).unwrap().set_times(back).unwrap();
     fs::remove_file(path.with_extension("journal")).unwrap();
     assert!(Known::of(&path) == before);
     println!(
-        "attack: killed while a file is rewritten by the library | {kills} | no byte, time or attribute lost"
+        "attack: killed while a file is rewritten by the library | {kills} | no byte or attribute lost, no time earlier than it was"
     );
 }

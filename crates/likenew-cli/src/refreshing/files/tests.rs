@@ -31,14 +31,8 @@ fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
 
 /// A file of which one chunk was written again when it was cut off, and the journal of that.
 fn cut_off(folder: &Path, path: &Path) -> PathBuf {
-    cut_off_in(None, folder, path)
-}
-
-/// The same, where it was mounted otherwise then.
-fn cut_off_in(mounting: Option<&str>, folder: &Path, path: &Path) -> PathBuf {
     let mut store = FileStore::take(path).unwrap();
-    let mut note = Note::of(path.strip_prefix(folder).unwrap(), &store);
-    note.mounting = mounting.map_or(note.mounting, str::to_owned);
+    let note = Note::of(path.strip_prefix(folder).unwrap(), &store, Some(&Boot::named("first")));
     let (_, place) = place(folder).unwrap();
     let file = JournalFile::create(&place).unwrap();
     let task = note.task(&store);
@@ -46,9 +40,31 @@ fn cut_off_in(mounting: Option<&str>, folder: &Path, path: &Path) -> PathBuf {
     place.path()
 }
 
-/// Writes a block into the chunk that was being written, where no witness stands.
+/// Goes on while the machine is on that it was cut off on.
+fn resume_after_kill(folder: &Path) -> Result<Option<Resumed>, Fault> {
+    resume(folder, Some(&Boot::named("first")))
+}
+
+/// Goes on after the machine was without power.
+fn resume_after_cut(folder: &Path) -> Result<Option<Resumed>, Fault> {
+    resume(folder, Some(&Boot::named("second")))
+}
+
+/// Where no witness stands: in the chunk that was being written, and in one that was not.
+const INSIDE: u64 = 96 << 10;
+const OUTSIDE: u64 = (5 << 20) + (96 << 10);
+
+/// Writes a block into the chunk that was being written.
 fn write_block(path: &Path, bytes: &[u8; 4096]) {
-    fs::File::options().write(true).open(path).unwrap().write_all_at(bytes, 96 << 10).unwrap();
+    write_block_at(path, bytes, INSIDE);
+}
+
+fn write_block_at(path: &Path, bytes: &[u8; 4096], place: u64) {
+    fs::File::options().write(true).open(path).unwrap().write_all_at(bytes, place).unwrap();
+}
+
+fn block_at(path: &Path, place: u64) -> Vec<u8> {
+    fs::read(path).unwrap()[place as usize..][..4096].to_vec()
 }
 
 #[test]
@@ -83,9 +99,12 @@ fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
 #[test]
 fn what_was_cut_off_goes_on_before_anything_else() {
     let Some((folder, path)) = folder() else { return };
-    assert_eq!(resume(folder.path()).unwrap(), None);
+    assert_eq!(resume_after_kill(folder.path()).unwrap(), None);
     let place = cut_off(folder.path(), &path);
-    assert_eq!(resume(folder.path()).unwrap(), Some(Resumed { file: path.clone(), salvage: None }));
+    assert_eq!(
+        resume_after_kill(folder.path()).unwrap(),
+        Some(Resumed { file: path.clone(), salvage: None, is_newer: false })
+    );
     assert!(fs::read(&path).unwrap() == bytes(9 << 20));
     assert_eq!(
         fs::read_dir(folder.path()).unwrap().count(),
@@ -94,7 +113,7 @@ fn what_was_cut_off_goes_on_before_anything_else() {
     );
     // A journal of nothing: the cut came while it was begun.
     fs::write(&place, "").unwrap();
-    assert_eq!(resume(folder.path()).unwrap(), None);
+    assert_eq!(resume_after_kill(folder.path()).unwrap(), None);
     assert!(!place.exists());
 }
 
@@ -104,49 +123,115 @@ fn what_somebody_has_written_since_is_not_restored() {
     let place = cut_off(folder.path(), &path);
     write_block(&path, &[7; 4096]);
     let changed = modified(&path);
-    let refused = resume(folder.path()).unwrap_err().to_string();
+    let refused = resume_after_kill(folder.path()).unwrap_err().to_string();
     assert!(refused.contains("was written to since") && refused.contains(JOURNAL), "{refused}");
-    assert!(fs::read(&path).unwrap()[96 << 10..][..4096] == [7; 4096] && place.exists());
+    assert!(block_at(&path, INSIDE) == [7; 4096] && place.exists());
     assert_eq!(modified(&path), changed);
-    // Somebody has written what was there, later than we can have: nothing is lost either way, and the time is theirs.
-    let same = bytes(9 << 20)[96 << 10..][..4096].try_into().unwrap();
-    write_block(&path, &same);
+    // Long after the journal was written it is somebody else's change, whatever has happened in between.
     let journal = fs::File::options().write(true).open(&place).unwrap();
-    journal.set_modified(modified(&path) - 2 * OURS).unwrap();
+    journal.set_modified(changed - 2 * OURS).unwrap();
     drop(journal);
+    let refused = resume_after_cut(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("was written to since") && block_at(&path, INSIDE) == [7; 4096], "{refused}");
+    // Somebody has written what was there: nothing is lost either way, and the time is theirs.
+    let same = bytes(9 << 20)[INSIDE as usize..][..4096].try_into().unwrap();
+    write_block(&path, &same);
     let changed = modified(&path);
-    assert_eq!(resume(folder.path()).unwrap(), Some(Resumed { file: path.clone(), salvage: None }));
+    assert_eq!(
+        resume_after_kill(folder.path()).unwrap(),
+        Some(Resumed { file: path.clone(), salvage: None, is_newer: true })
+    );
     assert!(fs::read(&path).unwrap() == bytes(9 << 20));
     assert_eq!(modified(&path), changed);
 }
 
 #[test]
-fn what_a_loss_of_power_has_torn_is_restored_although_the_time_was_not_put_back() {
+fn after_a_kill_another_programs_change_outside_of_the_chunk_keeps_its_time() {
+    for resumes in [resume_after_kill, resume_after_cut] {
+        let Some((folder, path)) = folder() else { return };
+        cut_off(folder.path(), &path);
+        // Whoever waited for the file is let in at once.
+        write_block_at(&path, &[7; 4096], OUTSIDE);
+        let changed = modified(&path);
+        assert_eq!(
+            resumes(folder.path()).unwrap(),
+            Some(Resumed { file: path.clone(), salvage: None, is_newer: true })
+        );
+        assert!(block_at(&path, OUTSIDE) == [7; 4096]);
+        assert_eq!(modified(&path), changed, "rsync and make have to see the change");
+    }
+}
+
+#[test]
+fn what_differs_though_the_power_was_never_lost_stays() {
     let Some((folder, path)) = folder() else { return };
     let before = modified(&path);
-    fs::write(folder.path().join(SALVAGE), "").unwrap();
-    let place = cut_off_in(Some("another boot"), folder.path(), &path);
+    let place = cut_off(folder.path(), &path);
     write_block(&path, &[7; 4096]);
+    let refuses = |boot: Option<&Boot>, word: &str| {
+        let refused = resume(folder.path(), boot).unwrap_err().to_string();
+        assert!(refused.contains(word) && refused.contains("compare it with a backup"), "{refused}");
+        assert!(block_at(&path, INSIDE) == [7; 4096] && place.exists());
+    };
+    let first = Boot::named("first");
+    refuses(Some(&first), "was written to since");
+    // A change of this boot cannot be what another boot's loss of power left.
+    let earlier = Boot { id: "second".to_owned(), began: before - Duration::from_secs(60) };
+    refuses(Some(&earlier), "was written to since");
+    // Whoever has written there has put the time back, or the drive alone was without power.
+    fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
+    refuses(Some(&first), "has not lost power since");
+    // Nobody knows.
+    refuses(None, "has not lost power since");
+    // It was gone on with in the second boot, and killed there.
+    let (_, journal) = super::place(folder.path()).unwrap();
+    JournalFile::open(&journal).unwrap().unwrap().note_resumed_in("second").unwrap();
+    refuses(Some(&Boot::named("second")), "has not lost power since");
+    JournalFile::open(&journal).unwrap().unwrap().note_resumed_in("").unwrap();
+    refuses(Some(&Boot::named("third")), "has not lost power since");
+}
+
+#[test]
+fn what_a_loss_of_power_has_torn_is_restored_and_the_time_is_never_put_back() {
+    let Some((folder, path)) = folder() else { return };
+    fs::write(folder.path().join(SALVAGE), "").unwrap();
+    let place = cut_off(folder.path(), &path);
+    // The power went in the middle of a write, before its time was put back.
+    write_block(&path, &[7; 4096]);
+    let left = modified(&path);
     let salvage = folder.path().join(SALVAGE);
     assert_eq!(
-        resume(folder.path()).unwrap(),
-        Some(Resumed { file: path.clone(), salvage: Some(salvage.clone()) })
+        resume_after_cut(folder.path()).unwrap(),
+        Some(Resumed { file: path.clone(), salvage: Some(salvage.clone()), is_newer: true })
     );
     assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
     assert!(fs::read(&salvage).unwrap().ends_with(&[7; 4096]), "what lay there is kept");
-    assert_eq!(modified(&path), before);
-    // Killed in the middle of a write, whose time was not put back.
+    assert_eq!(modified(&path), left, "nobody can tell any more whose it is");
+    // Killed in the middle of a write, whose time was not put back: that may be another program's just as well.
     fs::remove_file(&salvage).unwrap();
     let place = cut_off(folder.path(), &path);
-    fs::File::options().write(true).open(&path).unwrap().set_modified(modified(&place)).unwrap();
-    assert_eq!(resume(folder.path()).unwrap(), Some(Resumed { file: path.clone(), salvage: None }));
-    assert_eq!(modified(&path), before);
-    // Long after the journal was written it is somebody else's change, whatever has happened in between.
-    let place = cut_off_in(Some("another boot"), folder.path(), &path);
-    write_block(&path, &[7; 4096]);
-    let journal = fs::File::options().write(true).open(&place).unwrap();
-    journal.set_modified(modified(&path) - 2 * OURS).unwrap();
-    assert!(resume(folder.path()).unwrap_err().to_string().contains("was written to since"));
+    let ours = modified(&place) + Duration::from_secs(1);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(ours).unwrap();
+    assert_eq!(
+        resume_after_kill(folder.path()).unwrap(),
+        Some(Resumed { file: path.clone(), salvage: None, is_newer: true })
+    );
+    assert_eq!(modified(&path), ours);
+}
+
+#[test]
+fn a_journal_notes_the_boot_in_which_it_is_gone_on_with() {
+    let Some((folder, path)) = folder() else { return };
+    cut_off(folder.path(), &path);
+    let (_, place) = place(folder.path()).unwrap();
+    let interrupted = find_interrupted(&place).unwrap().unwrap();
+    assert_eq!(interrupted.resumed_in().unwrap(), None);
+    drop(interrupted);
+    let journal = JournalFile::open(&place).unwrap().unwrap();
+    journal.note_resumed_in("second").unwrap();
+    drop(journal);
+    let interrupted = find_interrupted(&place).unwrap().unwrap();
+    assert_eq!(interrupted.resumed_in().unwrap().as_deref(), Some("second"));
 }
 
 #[test]
@@ -154,13 +239,13 @@ fn a_journal_of_what_is_done_is_removed() {
     let Some((folder, path)) = folder() else { return };
     let mut store = FileStore::take(&path).unwrap();
     let (_, place) = place(folder.path()).unwrap();
-    let task = Note::of(Path::new("film"), &store).task(&store);
+    let task = Note::of(Path::new("film"), &store, None).task(&store);
     let mut refresh = Refresh::begin(&mut store, JournalFile::create(&place).unwrap(), &task).unwrap();
     while refresh.step().unwrap().is_some() {}
     drop(refresh);
     let place = place.path();
     drop(store);
-    assert_eq!(resume(folder.path()).unwrap(), None);
+    assert_eq!(resume_after_kill(folder.path()).unwrap(), None);
     assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
 }
 
@@ -171,7 +256,7 @@ fn a_file_that_became_another_is_not_touched() {
     let other = folder.path().join("other");
     fs::write(&other, vec![9; 9 << 20]).unwrap();
     fs::rename(&other, &path).unwrap();
-    let refused = resume(folder.path()).unwrap_err().to_string();
+    let refused = resume_after_kill(folder.path()).unwrap_err().to_string();
     assert!(refused.contains("another file now") && refused.contains(JOURNAL), "{refused}");
     assert!(fs::read(&path).unwrap() == vec![9; 9 << 20] && place.exists());
 }
@@ -180,7 +265,7 @@ fn a_file_that_became_another_is_not_touched() {
 fn planted(folder: &Path, name: &str) -> PathBuf {
     let mut store = FileStore::take(&folder.parent().unwrap().join("victim")).unwrap();
     let (_, place) = place(folder).unwrap();
-    let task = Note::of(Path::new(name), &store).task(&store);
+    let task = Note::of(Path::new(name), &store, None).task(&store);
     let file = JournalFile::create(&place).unwrap();
     Refresh::begin(&mut store, file, &task).unwrap().step().unwrap();
     place.path()
@@ -204,7 +289,7 @@ fn a_journal_that_somebody_has_planted_changes_no_other_file() {
         let before = fs::metadata(&victim).unwrap();
         for (owner, word) in [(0, "Nothing was changed"), (65534, "belongs to user 65534")] {
             let is_root = std::os::unix::fs::chown(&journal, Some(owner), Some(owner)).is_ok();
-            let refused = resume(&folder).unwrap_err().to_string();
+            let refused = resume_after_kill(&folder).unwrap_err().to_string();
             assert!(refused.contains(word) || !is_root, "{name}: {refused}");
             let after = fs::metadata(&victim).unwrap();
             assert_eq!((after.ctime(), after.ctime_nsec()), (before.ctime(), before.ctime_nsec()));
@@ -218,7 +303,7 @@ fn a_journal_that_somebody_has_planted_changes_no_other_file() {
     // As a second name of the file the same journal would lead to it; but then it is that file, in that folder.
     fs::hard_link(&victim, folder.join("second")).unwrap();
     planted(&folder, "second");
-    assert_eq!(resume(&folder).unwrap().unwrap().file, folder.join("second"));
+    assert_eq!(resume_after_kill(&folder).unwrap().unwrap().file, folder.join("second"));
     assert!(fs::read(&victim).unwrap() == bytes(9 << 20));
     println!(
         "attack: journals planted in a folder to have a file outside it written | {tried} | refused, nothing written"

@@ -171,7 +171,8 @@ impl Mount {
     /// What mount says.
     pub(crate) fn of(image: &Path, point: &Path) -> Result<Self, String> {
         fs::create_dir_all(point).unwrap();
-        let output = Command::new("mount").args(["-o", "loop"]).arg(image).arg(point).output().unwrap();
+        let output =
+            Command::new("mount").args(["-o", "loop,strictatime"]).arg(image).arg(point).output().unwrap();
         match output.status.success() {
             true => Ok(Self(point.to_owned())),
             false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
