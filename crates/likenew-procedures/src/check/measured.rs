@@ -497,16 +497,13 @@ fn rates_by_time(segment: &Segment) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::drive::{Identity, Kind};
     use likenew_core::io::{DataClass, Outcome};
     use likenew_core::mix::Mix;
     use likenew_core::place::Place;
-    use likenew_core::plan::Plan;
     use likenew_core::recorder::{Recorder as _, Stop};
     use likenew_core::region::Region;
     use likenew_core::sample::Sample;
     use likenew_core::segment::SegmentRecorder;
-    use likenew_core::target::{Clock, Geometry};
     use likenew_core::until::Until;
     use likenew_core::workload::{Stream, Workload};
 
@@ -540,31 +537,7 @@ mod tests {
     }
 
     fn evidence(segments: Vec<Segment>) -> Evidence {
-        let geometry = Geometry {
-            capacity: 1 << 30,
-            block: 512,
-            boundary: None,
-            writable: true,
-            trims: true,
-            carries_data: false,
-            clock: Clock::Virtual,
-        };
-        let identity = Identity {
-            name: "made up".into(),
-            kind: Kind::Simulated,
-            model: None,
-            engine: "none".into(),
-            capacity_bytes: 1 << 30,
-            block_bytes: 512,
-            facts: Vec::new(),
-            caveats: Vec::new(),
-            accounting: None,
-        };
-        let options = toml::Table::new();
-        let plan = Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options };
-        let mut evidence = Evidence::new(plan, identity, geometry);
-        evidence.segments = segments;
-        evidence
+        Evidence { segments, ..crate::fixtures::evidence() }
     }
 
     const MS: u64 = 1_000_000;
