@@ -15,6 +15,7 @@ use super::overwrite::{has_settled, passes};
 use super::rung::{RungName, Scene};
 use crate::CONFIDENCE;
 use crate::rows::row;
+use crate::series::speed_over_bytes;
 
 /// One rung that was taken, and the checks around it.
 pub(super) struct Taken<'a> {
@@ -276,7 +277,7 @@ struct PassRow {
     bytes_per_s_high: Option<f64>,
     bytes: u64,
     elapsed_ns: u64,
-    latency_ns_max: u64,
+    latency_ns_max: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -330,24 +331,10 @@ fn change_row(name: RungName, change: &Change) -> ChangeRow {
     }
 }
 
-/// Speeds along a pass, in bytes a second.
-pub(super) fn along(pass: &Segment) -> Vec<[f64; 2]> {
-    let mut from = pass.began;
-    let width = pass.gigabytes.width as f64;
-    let cells = pass.gigabytes.cells.iter().enumerate().filter(|(_, cell)| cell.bytes > 0);
-    cells
-        .map(|(index, cell)| {
-            let span = cell.last.since(from).as_secs_f64().max(1e-9);
-            from = cell.last;
-            [(index as f64 + 0.5) * width, cell.bytes as f64 / span]
-        })
-        .collect()
-}
-
 /// The passes of a rung.
 pub(super) fn pass_rows(name: RungName, done: &Evidence) -> Vec<Row> {
     let of = |(index, segment): (usize, &Segment)| {
-        let speeds: Vec<f64> = along(segment).into_iter().map(|[_, speed]| speed).collect();
+        let speeds: Vec<f64> = speed_over_bytes(segment).into_iter().map(|[_, speed]| speed).collect();
         let interval = window_interval(&speeds, CONFIDENCE);
         row(PassRow {
             rung: name.text(),
@@ -357,7 +344,7 @@ pub(super) fn pass_rows(name: RungName, done: &Evidence) -> Vec<Row> {
             bytes_per_s_high: interval.map(|interval| interval.high),
             bytes: segment.total().bytes,
             elapsed_ns: segment.elapsed().0,
-            latency_ns_max: segment.latencies().max().0,
+            latency_ns_max: segment.measurement_error().is_none().then(|| segment.latencies().max().0),
         })
     };
     passes(done).enumerate().map(of).collect()
