@@ -35,7 +35,7 @@ pub enum Overall {
 pub struct Found {
     /// What it is.
     pub card: &'static Card,
-    /// How probable it is.
+    /// How probable it is that it makes something slow.
     pub chance: f64,
     /// What it explains of what was measured; nothing, where it does no harm yet.
     pub explains: Vec<Symptom>,
@@ -86,12 +86,20 @@ impl Weighed {
         self.cause.card().explains.contains(&symptom)
     }
 
+    /// The probability that it is at work. How a drive is made its facts alone may say.
+    fn chance(&self, explains: bool) -> f64 {
+        match self.cause.card().kind {
+            Kind::ByDesign => self.scales.chance(),
+            Kind::Drive | Kind::NotTheDrive => self.scales.chance_at_work(explains),
+        }
+    }
+
     fn found(&self, case: &Case<'_>, explains: Vec<Symptom>) -> Found {
         let (because, against) = self.scales.clues().into_iter().partition(|clue| clue.bits > 0.0);
         let told = |clues: Vec<Clue>| clues.into_iter().filter(|clue| clue.bits.abs() >= BITS_TOLD).collect();
         Found {
             card: self.cause.card(),
-            chance: self.scales.chance(),
+            chance: self.chance(!explains.is_empty()),
             explains,
             because: told(because),
             against: told(against),
@@ -140,9 +148,10 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let explained_by = |one: &Weighed| -> Vec<Symptom> {
         symptoms.iter().copied().filter(|symptom| one.can_explain(*symptom)).collect()
     };
-    let sure = all.iter().filter(|one| one.scales.chance() >= SURE);
+    let there = all.iter().filter(|one| one.scales.chance() >= SURE);
     let (mut found, latent): (Vec<Found>, Vec<Found>) =
-        sure.map(|one| one.found(case, explained_by(one))).partition(|one| !one.explains.is_empty());
+        there.map(|one| one.found(case, explained_by(one))).partition(|one| !one.explains.is_empty());
+    found.retain(|one| one.chance >= SURE);
     found.sort_by(|one, other| {
         let is_made_so = |found: &Found| found.card.kind == Kind::ByDesign;
         is_made_so(one).cmp(&is_made_so(other)).then(other.chance.total_cmp(&one.chance))
@@ -157,7 +166,11 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
 /// What can explain a symptom, with the probability of each that it is the one, the most probable first.
 fn ranked(all: &[Weighed], symptom: Symptom) -> Vec<(usize, f64)> {
     let able = all.iter().enumerate().filter(|(_, one)| one.can_explain(symptom));
-    let odds: Vec<(usize, f64)> = able.map(|(index, one)| (index, one.scales.bits().exp2())).collect();
+    let odds = able.map(|(index, one)| {
+        let chance = one.chance(true);
+        (index, chance / (1.0 - chance))
+    });
+    let odds: Vec<(usize, f64)> = odds.collect();
     let sum = 1.0 + odds.iter().map(|(_, odds)| odds).sum::<f64>();
     let mut chances: Vec<(usize, f64)> = odds.into_iter().map(|(index, odds)| (index, odds / sum)).collect();
     chances.sort_by(|one, other| other.1.total_cmp(&one.1));

@@ -16,6 +16,14 @@ pub struct Scales {
 
 /// No single clue says more than this: whatever is seen, one in 250 drives has a reason for it that nobody thought of.
 const BITS_MAX: f64 = 8.0;
+/// What facts alone come to at most: 89 %.
+const FACTS_MAX: f64 = 3.0;
+/// A clue that was measured speaks for its cause from here on.
+const MEASURED_LEAST: f64 = 0.5;
+
+fn chance(bits: f64) -> f64 {
+    1.0 / (1.0 + (-bits).exp2())
+}
 
 impl Scales {
     /// Empty, but for how common a cause is.
@@ -33,7 +41,7 @@ impl Scales {
         how: &str,
     ) {
         match sign {
-            Some(sign) => self.add(clue, say(sign), sign.chance_above(threshold)),
+            Some(sign) => self.add(clue, say(sign), sign.chance_above(threshold), true),
             None => self.lack(clue, how),
         }
     }
@@ -41,16 +49,16 @@ impl Scales {
     /// Weighs a fact that holds or does not. `say` puts it in words, either way.
     pub fn fact(&mut self, clue: &'static str, fact: Option<bool>, say: impl Fn(bool) -> String, how: &str) {
         match fact {
-            Some(holds) => self.add(clue, say(holds), f64::from(u8::from(holds))),
+            Some(holds) => self.add(clue, say(holds), f64::from(u8::from(holds)), false),
             None => self.lack(clue, how),
         }
     }
 
-    fn add(&mut self, name: &'static str, sentence: String, chance: f64) {
+    fn add(&mut self, name: &'static str, sentence: String, chance: f64, is_measured: bool) {
         let weight = Weight::of(self.cause, name);
         // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would outweigh the common one.
         let bits = chance * weight.there + (1.0 - chance) * weight.absent;
-        let mut clue = Clue { name, sentence, chance, bits: bits.clamp(-BITS_MAX, BITS_MAX) };
+        let mut clue = Clue { name, sentence, chance, bits: bits.clamp(-BITS_MAX, BITS_MAX), is_measured };
         if let Some(group) = weight.group {
             let cause = self.cause;
             let counts =
@@ -95,9 +103,27 @@ impl Scales {
         self.prior_bits + self.clues.iter().map(|clue| clue.bits).sum::<f64>()
     }
 
-    /// The probability that the cause is at work: odds of 2 to the power of the sum.
+    /// What was measured says so much of it.
+    fn measured_bits(&self) -> f64 {
+        self.clues.iter().filter(|clue| clue.is_measured).map(|clue| clue.bits).sum()
+    }
+
+    /// The sum, of which facts alone make no more than [`FACTS_MAX`]: that TRIM is not sent, or that a drive is hot, slows nothing down by itself. A measured speed has to fit: a
+    /// clue of the cause that was measured, or a symptom that it `explains` where no such clue speaks against it.
+    pub fn bits_at_work(&self, explains: bool) -> f64 {
+        let measured = self.measured_bits();
+        let fits = measured >= MEASURED_LEAST || (explains && measured >= 0.0);
+        if fits { self.bits() } else { self.bits().min(FACTS_MAX) }
+    }
+
+    /// The probability that what speaks for the cause is there: odds of 2 to the power of the sum.
     pub fn chance(&self) -> f64 {
-        1.0 / (1.0 + (-self.bits()).exp2())
+        chance(self.bits())
+    }
+
+    /// The probability that the cause makes something slow.
+    pub fn chance_at_work(&self, explains: bool) -> f64 {
+        chance(self.bits_at_work(explains))
     }
 }
 
@@ -175,6 +201,44 @@ mod tests {
         assert_eq!((scales.bits(), scales.clues().len()), (prior("heat"), 0));
         let how: Vec<String> = scales.missing().into_iter().map(|missing| missing.how).collect();
         assert_eq!(how, ["load it", "ask as root"]);
+    }
+
+    #[test]
+    fn facts_alone_make_no_cause_of_slowness() {
+        for cause in crate::ALL {
+            let name = cause.card().name;
+            let mut scales = Scales::of(name);
+            for weight in WEIGHTS.iter().filter(|weight| weight.cause == name) {
+                let holds = weight.there > weight.absent;
+                scales.fact(weight.clue, Some(holds), |_| String::new(), "");
+            }
+            assert!(scales.chance_at_work(false) < 0.9, "{name}: {}", scales.chance_at_work(false));
+        }
+        let of = |slower: f64, explains: bool| {
+            let mut scales = Scales::of("heat");
+            scales.fact("throttle_count", Some(true), |_| String::new(), "");
+            scales.sign("slower_when_warm", Some(Sign::within(slower, 0.01)), 1.3, say, "");
+            scales.chance_at_work(explains) > 0.9
+        };
+        assert!(of(2.0, false) && of(2.0, true), "it was measured");
+        assert!(!of(1.0, false) && !of(1.0, true), "it was measured, and is not so");
+    }
+
+    #[test]
+    fn what_follows_from_something_else_adds_nothing() {
+        let sum = |cause: &'static str, clues: &[(&'static str, bool)]| {
+            let mut scales = Scales::of(cause);
+            clues.iter().for_each(|(clue, holds)| scales.fact(clue, Some(*holds), |_| String::new(), ""));
+            scales.bits() - prior(cause)
+        };
+        let weight = |cause: &'static str, clue| Weight::of(cause, clue);
+        let cloud = sum("token_bucket", &[("virtual", true), ("cloud", true)]);
+        assert_eq!(cloud, weight("token_bucket", "cloud").there, "a cloud's volume is virtual");
+        let bare = sum("token_bucket", &[("virtual", false), ("cloud", false)]);
+        assert_eq!(bare, weight("token_bucket", "virtual").absent, "what is not virtual is no cloud's");
+        assert!(sum("token_bucket", &[("virtual", true), ("cloud", false)]) < 0.0);
+        let hot = sum("heat", &[("throttle_count", true), ("near_limit", true)]);
+        assert_eq!(hot, weight("heat", "throttle_count").there, "both are its temperature");
     }
 
     #[test]

@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "background_io",
     because: "something else uses the drive at the same time",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::OthersToo,
         Symptom::Stalls,

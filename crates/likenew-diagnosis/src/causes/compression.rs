@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "compression",
     because: "its controller compresses, and was measured by its maker with data that compresses well",
     kind: Kind::ByDesign,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::WriteInOrder),
         Symptom::Below(Figure::WriteOnAndOn),

@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "degraded_array",
     because: "the array below it misses a member or is busy with itself",
     kind: Kind::NotTheDrive,
+    endangers: true,
     explains: &[
         Symptom::OthersToo,
         Symptom::Stalls,

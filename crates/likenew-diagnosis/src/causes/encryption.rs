@@ -21,6 +21,7 @@ const CARD: Card = Card {
     name: "encryption",
     because: "encrypting takes longer than the drive does",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),

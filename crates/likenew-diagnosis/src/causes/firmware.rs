@@ -9,6 +9,7 @@ const CARD: Card = Card {
     name: "firmware",
     because: "its firmware is known to be faulty",
     kind: Kind::Drive,
+    endangers: true,
     explains: &[
         Symptom::FreshIsFaster,
         Symptom::Stalls,

@@ -17,6 +17,7 @@ const CARD: Card = Card {
     name: "fragmentation",
     because: "files lie in many pieces, and the arm moves from one to the next",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::FreshIsFaster,
         Symptom::Patchy,

@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "heat",
     because: "it slows itself down because it is too hot",
     kind: Kind::NotTheDrive,
+    endangers: true,
     explains: &[
         Symptom::Tires,
         Symptom::WritesDrop,

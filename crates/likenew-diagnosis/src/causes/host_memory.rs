@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "host_memory",
     because: "it has no memory for its map and the host gives it none",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::SpreadCosts,
         Symptom::Below(Figure::ReadAnywhere),

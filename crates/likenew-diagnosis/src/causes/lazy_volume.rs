@@ -17,6 +17,7 @@ const CARD: Card = Card {
     name: "lazy_volume",
     because: "each block is fetched from a snapshot when it is touched for the first time",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::SecondIsFaster,
         Symptom::Patchy,

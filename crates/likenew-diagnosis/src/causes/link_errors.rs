@@ -12,6 +12,7 @@ const CARD: Card = Card {
     name: "link_errors",
     because: "its link damages what it carries, so that it has to be sent again",
     kind: Kind::NotTheDrive,
+    endangers: true,
     explains: &[
         Symptom::Stalls,
         Symptom::Patchy,

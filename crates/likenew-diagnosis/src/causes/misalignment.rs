@@ -16,6 +16,7 @@ const CARD: Card = Card {
     name: "misalignment",
     because: "each block of the file system lies across two of the drive",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::AlignmentCosts,
         Symptom::Below(Figure::WriteAnywhere),

@@ -15,6 +15,7 @@ const CARD: Card = Card {
     name: "narrow_link",
     because: "its link runs below what the drive could use",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),

@@ -16,6 +16,7 @@ const CARD: Card = Card {
     name: "nearly_full",
     because: "it is nearly full, so that it has little room to collect free blocks in",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::WritesDrop,
         Symptom::Stalls,

@@ -17,6 +17,7 @@ const CARD: Card = Card {
     name: "no_trim",
     because: "nobody tells it what is free, so it keeps moving data that was deleted long ago",
     kind: Kind::Drive,
+    endangers: false,
     explains: &[
         Symptom::WritesDrop,
         Symptom::Below(Figure::WriteInOrder),

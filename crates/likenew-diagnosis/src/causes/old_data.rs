@@ -18,6 +18,7 @@ const CARD: Card = Card {
     name: "old_data",
     because: "what was written long ago has to be read several times until it is right",
     kind: Kind::Drive,
+    endangers: false,
     explains: &[
         Symptom::FreshIsFaster,
         Symptom::Patchy,

@@ -12,6 +12,7 @@ const CARD: Card = Card {
     name: "power_saving",
     because: "it falls asleep between I/Os and takes time to wake",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::PausesCost,
         Symptom::Below(Figure::ReadAnywhere),

@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "read_cache",
     because: "a cache answers in place of the drive, so that these are no figures of it",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::TooFast,
         Symptom::SecondIsFaster,

@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "shingled",
     because: "its tracks overlap, so that small writes end in rewriting whole zones",
     kind: Kind::ByDesign,
+    endangers: false,
     explains: &[
         Symptom::WritesDrop,
         Symptom::Stalls,

@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "slc_cache",
     because: "its fast cache is full and the slower flash behind it sets the pace",
     kind: Kind::ByDesign,
+    endangers: false,
     explains: &[Symptom::WritesDrop, Symptom::Below(Figure::WriteOnAndOn)],
     manual: include_str!("slc_cache.md"),
 };

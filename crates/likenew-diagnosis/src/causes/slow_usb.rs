@@ -18,6 +18,7 @@ const CARD: Card = Card {
     name: "slow_usb",
     because: "it hangs on a USB port or bridge that is slower than it",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),

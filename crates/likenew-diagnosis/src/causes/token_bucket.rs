@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "token_bucket",
     because: "its credits are used up, and it is held to the rate that is paid for",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::FlatAfterBurst,
         Symptom::WritesDrop,

@@ -12,6 +12,7 @@ const CARD: Card = Card {
     name: "weak_zone",
     because: "some places can only be read with many retries: the surface is failing there",
     kind: Kind::Drive,
+    endangers: true,
     explains: &[
         Symptom::Patchy,
         Symptom::Stalls,

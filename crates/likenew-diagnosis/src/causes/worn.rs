@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "worn",
     because: "its flash is worn out",
     kind: Kind::Drive,
+    endangers: true,
     explains: &[
         Symptom::Patchy,
         Symptom::Stalls,

@@ -12,6 +12,7 @@ const CARD: Card = Card {
     name: "write_cache_off",
     because: "its write cache is switched off, so that each write waits for the medium",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::WriteInOrder),

@@ -258,10 +258,17 @@ fn rivals(verdict: Verdict, open: &Open) -> Verdict {
         .fold(verdict, |verdict, missing| verdict.caveat(format!("What would decide it: {}.", missing.how)))
 }
 
+/// What is there and costs no speed. What endangers nothing is worth a change of a setting, never the data.
 fn latent(found: &Found) -> Verdict {
-    let cure = found.cures.first().map_or_else(String::new, |cure| format!(" Cure: {}.", cure.what));
-    let claim = format!("{}: that costs no speed yet.{cure}", capital(found.card.because));
-    let verdict = Verdict::new(claim, Standing::Holds).problem();
+    let because = capital(found.card.because);
+    let verdict = if found.card.endangers {
+        let cure = found.cures.first().map_or_else(String::new, |cure| format!(" Cure: {}.", cure.what));
+        Verdict::new(format!("{because}: that costs no speed yet.{cure}"), Standing::Holds).problem()
+    } else {
+        let gentle = found.cures.iter().find(|cure| cure.risk != Risk::Data);
+        let worth = gentle.map_or_else(String::new, |cure| format!(" Worth doing: {}.", cure.what));
+        Verdict::new(format!("{because}: nothing is slow because of that now.{worth}"), Standing::Holds)
+    };
     found.because.iter().fold(verdict, |verdict, clue| verdict.because(clue.sentence.clone()))
 }
 
