@@ -2,6 +2,7 @@
 
 use likenew_core::drive;
 
+use super::steps::hindered;
 use super::{ALL, Card, Case, Cause, Clue, Cure, Kind, Missing, Scales, Symptom, symptoms};
 
 /// A cause is named from this probability on.
@@ -47,6 +48,8 @@ pub struct Found {
     pub missing: Vec<Missing>,
     /// What helps, the gentlest first.
     pub cures: Vec<Cure>,
+    /// What would help, and why the state of the drive forbids it now: sentences without a full stop.
+    pub hindered: Vec<String>,
 }
 
 /// A symptom that no cause explains surely.
@@ -103,7 +106,8 @@ impl Weighed {
             explains,
             because: told(because),
             against: told(against),
-            missing: self.scales.missing(),
+            missing: self.scales.missing(case.site.as_ref()),
+            hindered: hindered(case, self.cause.card().name),
             cures: cures(case, self.cause),
         }
     }
@@ -122,6 +126,11 @@ pub fn cures(case: &Case<'_>, cause: &dyn Cause) -> Vec<Cure> {
         (cure.command, cure.undo) = (None, None);
     }
     cures
+}
+
+/// What would say more of a cause on the target of a case, what says most first.
+pub fn hints(case: &Case<'_>, cause: &dyn Cause) -> Vec<Missing> {
+    cause.weigh(case).missing(case.site.as_ref())
 }
 
 /// What stands for a name that is not known.
@@ -159,7 +168,7 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let (design, latent) = latent.into_iter().partition(|one| one.card.kind == Kind::ByDesign);
     let is_open = |symptom: &&Symptom| found.iter().all(|one| !one.explains.contains(symptom));
     let open: Vec<Open> =
-        symptoms.iter().filter(is_open).map(|symptom| unexplained(&all, *symptom)).collect();
+        symptoms.iter().filter(is_open).map(|symptom| unexplained(case, &all, *symptom)).collect();
     Diagnosis { overall: overall(case, &found, &open), found, latent, design, open }
 }
 
@@ -177,12 +186,12 @@ fn ranked(all: &[Weighed], symptom: Symptom) -> Vec<(usize, f64)> {
     chances
 }
 
-fn unexplained(all: &[Weighed], symptom: Symptom) -> Open {
+fn unexplained(case: &Case<'_>, all: &[Weighed], symptom: Symptom) -> Open {
     let mut rivals = ranked(all, symptom);
     rivals.retain(|(_, chance)| *chance >= POSSIBLE);
     rivals.truncate(RIVALS_MAX);
     let mut missing: Vec<Missing> =
-        rivals.iter().flat_map(|(index, _)| all[*index].scales.missing()).collect();
+        rivals.iter().flat_map(|(index, _)| all[*index].scales.missing(case.site.as_ref())).collect();
     missing.sort_by(|one, other| other.bits.total_cmp(&one.bits));
     let mut known = Vec::new();
     missing.retain(|one| {

@@ -1,7 +1,7 @@
 //! The scales on which a cause is weighed.
 
 use super::weights::{Weight, prior};
-use super::{Clue, Missing, Sign};
+use super::{Clue, Hint, Missing, Sign, Site};
 
 /// What speaks for a cause and against it, in bits: log₂ of likelihood ratios, which add up as far as clues are independent given the
 /// cause (I. J. Good, "Weight of evidence: a brief survey", Bayesian Statistics 2 (1985) 249–270). Clues that are not stand in one group of the table of
@@ -11,7 +11,7 @@ pub struct Scales {
     cause: &'static str,
     prior_bits: f64,
     clues: Vec<Clue>,
-    missing: Vec<Missing>,
+    missing: Vec<(Hint, f64)>,
 }
 
 /// No single clue says more than this: whatever is seen, one in 250 drives has a reason for it that nobody thought of.
@@ -38,19 +38,25 @@ impl Scales {
         sign: Option<Sign>,
         threshold: f64,
         say: impl Fn(Sign) -> String,
-        how: &str,
+        how: impl Into<Hint>,
     ) {
         match sign {
             Some(sign) => self.add(clue, say(sign), sign.chance_above(threshold), true),
-            None => self.lack(clue, how),
+            None => self.lack(clue, how.into()),
         }
     }
 
     /// Weighs a fact that holds or does not. `say` puts it in words, either way.
-    pub fn fact(&mut self, clue: &'static str, fact: Option<bool>, say: impl Fn(bool) -> String, how: &str) {
+    pub fn fact(
+        &mut self,
+        clue: &'static str,
+        fact: Option<bool>,
+        say: impl Fn(bool) -> String,
+        how: impl Into<Hint>,
+    ) {
         match fact {
             Some(holds) => self.add(clue, say(holds), f64::from(u8::from(holds)), false),
-            None => self.lack(clue, how),
+            None => self.lack(clue, how.into()),
         }
     }
 
@@ -76,12 +82,9 @@ impl Scales {
         self.clues.push(clue);
     }
 
-    fn lack(&mut self, clue: &'static str, how: &str) {
+    fn lack(&mut self, clue: &'static str, how: Hint) {
         let weight = Weight::of(self.cause, clue);
-        if !how.is_empty() {
-            let bits = weight.there.abs().max(weight.absent.abs());
-            self.missing.push(Missing { how: how.to_owned(), bits });
-        }
+        self.missing.push((how, weight.there.abs().max(weight.absent.abs())));
     }
 
     /// All that was seen, what says most first.
@@ -91,9 +94,10 @@ impl Scales {
         clues
     }
 
-    /// What would say most if it were known, first.
-    pub fn missing(&self) -> Vec<Missing> {
-        let mut missing = self.missing.clone();
+    /// What would say most if it were known, first; only what can be done on the target.
+    pub fn missing(&self, site: Option<&Site<'_>>) -> Vec<Missing> {
+        let told = |(hint, bits): &(Hint, f64)| Some(Missing { how: hint.told(site)?, bits: *bits });
+        let mut missing: Vec<Missing> = self.missing.iter().filter_map(told).collect();
         missing.sort_by(|one, other| other.bits.total_cmp(&one.bits));
         missing
     }
@@ -199,7 +203,7 @@ mod tests {
         scales.sign("slower_when_warm", None, 1.0, say, "load it");
         scales.fact("throttle_count", None, |_| String::new(), "");
         assert_eq!((scales.bits(), scales.clues().len()), (prior("heat"), 0));
-        let how: Vec<String> = scales.missing().into_iter().map(|missing| missing.how).collect();
+        let how: Vec<String> = scales.missing(None).into_iter().map(|missing| missing.how).collect();
         assert_eq!(how, ["load it", "ask as root"]);
     }
 

@@ -1,6 +1,6 @@
 //! Somebody else who uses the drive.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::{percent, times};
 
@@ -42,7 +42,7 @@ impl Cause for BackgroundIo {
             |share| {
                 format!("while nothing was measured, others kept it busy for {} of the time", percent(share))
             },
-            "count what others do meanwhile: likenew watch",
+            Hint::of_machine("count what others do meanwhile").by("likenew watch"),
         );
         scales.fact(
             "array_busy",

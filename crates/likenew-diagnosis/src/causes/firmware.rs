@@ -1,6 +1,6 @@
 //! Firmware that is known to be bad.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 /// The firmware is known to be bad.
 pub(super) struct Firmware;
@@ -41,7 +41,7 @@ impl Cause for Firmware {
                 Some(Some(text)) if is => format!("smartmontools' database warns of it: {text}"),
                 _ => "smartmontools' database warns of nothing".into(),
             },
-            "install smartmontools, whose database knows faulty firmware",
+            Hint::of_machine("install smartmontools, whose database knows faulty firmware"),
         );
         scales
     }

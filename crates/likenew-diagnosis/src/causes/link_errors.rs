@@ -1,6 +1,6 @@
 //! A cable or contact that damages what it carries.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 /// A few come with plugging it in.
 const CRC_SOME: u64 = 10;
@@ -57,7 +57,7 @@ impl Cause for LinkErrors {
                     "no error of the link was counted during the measurement".into()
                 }
             },
-            "count its errors as root: likenew facts",
+            Hint::of_root("count its errors as root"),
         );
         let before = case.drive().and_then(|drive| drive.counts.crc_errors.get());
         scales.fact(

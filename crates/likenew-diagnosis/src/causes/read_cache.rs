@@ -1,6 +1,6 @@
 //! Memory that answers in place of the drive.
 
-use crate::{Card, Case, Cause, Cure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::times;
 
@@ -35,7 +35,7 @@ impl Cause for ReadCache {
             case.signs.counted_over_read,
             0.8,
             |share| format!("the drive counted {} what was read", times(share)),
-            "compare the drive's counters with what was read",
+            Hint::of_machine("compare the drive's counters with what was read"),
         );
         scales.sign(
             "faster_than_link",
