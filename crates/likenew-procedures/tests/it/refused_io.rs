@@ -59,7 +59,7 @@ impl When {
 const ERRORS: [(Op, i32); 3] = [(Op::Read, EIO), (Op::Write, EIO), (Op::Write, ENOSPC)];
 
 /// Which share of all I/Os of an operation that a question asks for is done before one is refused.
-const DONE_BEFORE: [f64; 5] = [0.0, 0.02, 0.1, 0.5, 0.95];
+const DONE_BEFORE: [f64; 4] = [0.0, 0.1, 0.5, 0.95];
 
 /// A simulated drive that answers I/Os of one kind with an error, after their usual time.
 struct RefusingDrive<D> {
@@ -215,7 +215,7 @@ notes = []
 applications = []";
 
 const QUESTIONS: &[Question] = &[
-    Question { procedure: "check", options: "bytes = '64MiB'\nfree = '512MiB..1GiB'" },
+    Question { procedure: "check", options: "bytes = '128MiB'" },
     Question { procedure: "recondition", options: "free = '512MiB..1GiB'\nrest = '1s'\nrung = 'overwrite'" },
     Question { procedure: "bench", options: "span = '8MiB'\npasses = 2\ntime = '50ms'" },
     Question { procedure: "bench", options: "span = '16MiB'\npasses = 2\ntime = '50ms'\nops = ['mix:50']" },
