@@ -72,7 +72,7 @@ impl Recondition {
             Seen::Facts(facts) => Some(&**facts),
             _ => None,
         });
-        let outlook = evidence.sights.iter().find_map(|sight| match &sight.seen {
+        let outlook = evidence.sights.iter().rev().find_map(|sight| match &sight.seen {
             Seen::Outlook(outlook) => Some(outlook),
             _ => None,
         });
