@@ -8,12 +8,13 @@ use clap::Parser as _;
 use likenew_core::drive::{Drive as _, Kind};
 use likenew_core::facts::{Drive, Fact, Facts, FileSystem, Identity, Layer, LayerKind, Machine};
 use likenew_core::look::Seen;
+use likenew_core::outlook::{Deed, Objection, Outlook};
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Recorder;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_diagnosis::{ALL, Case, Cure, Possibility, Risk, Signs, Site, cures};
+use likenew_diagnosis::{ALL, Case, Cure, Risk, Signs, Site, cures, hints};
 use likenew_procedures::recondition::ReconditionOptions;
 use likenew_procedures::{all, site::site};
 use likenew_run::conduct::{Observer, conduct};
@@ -82,6 +83,77 @@ fn fault_of(command: &str) -> Option<String> {
     invented.map(|word| format!("{word} is no path of a machine"))
 }
 
+/// The command at the end of an instruction.
+fn command_of(hint: &str) -> Option<&str> {
+    hint.rsplit_once(": ").map(|(_, command)| command).filter(|command| command.contains("likenew "))
+}
+
+/// What has to be possible where somebody is told to do something.
+#[derive(Clone, Copy)]
+struct Can {
+    /// Telling it what is free.
+    trim: bool,
+    write: bool,
+    /// There is a machine that knows more of it, and somebody who is not root yet.
+    machine: bool,
+    root: bool,
+}
+
+/// What is wrong with what could change an answer or decide it, of all causes where nothing was measured.
+fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
+    let (signs, facts) = (Signs::default(), Facts::default());
+    let mut faults = Vec::new();
+    // Once with all facts missing, and once with those that are known.
+    for facts in [&facts, site.facts.unwrap_or(&facts)] {
+        let site = Site { facts: Some(facts), ..*site };
+        let site = if site.facts.is_some_and(|of| of.stack.is_empty()) {
+            Site { facts: None, ..site }
+        } else {
+            site
+        };
+        let case = Case {
+            signs: &signs,
+            facts: site.facts,
+            since: None,
+            references: &[],
+            usual: &[],
+            site: Some(site),
+        };
+        for cause in ALL {
+            for hint in hints(&case, *cause) {
+                let of = format!("{}: {}: hint \"{}\": ", site.target, cause.card().name, hint.how);
+                let command = command_of(&hint.how);
+                faults.extend(command.and_then(fault_of).map(|why| format!("{of}{why}")));
+                let about = |words: &[&str]| words.iter().any(|word| hint.how.contains(word));
+                let is_known = site.facts.is_some();
+                for (is_possible, needs, why) in [
+                    (
+                        can.trim || !is_known && can.machine,
+                        about(&["what is free", "likenew trim"]),
+                        "no TRIM can be sent",
+                    ),
+                    (
+                        can.write,
+                        hint.how.starts_with("write ") || about(&["write as much"]),
+                        "it may not be written",
+                    ),
+                    (
+                        can.machine,
+                        about(&["likenew facts", "smartmontools", "likenew watch"]),
+                        "no machine knows of it",
+                    ),
+                    (can.root || !is_known, about(&["as root", "sudo"]), "whoever asks is root"),
+                ] {
+                    if needs && !is_possible {
+                        faults.push(format!("{of}{why}"));
+                    }
+                }
+            }
+        }
+    }
+    faults
+}
+
 /// What is wrong with the cures of all causes on a target: each is checked whether something measured calls for it or not.
 fn faults(site: Site<'_>, says: &dyn Fn(&Cure) -> Option<String>) -> Vec<String> {
     let signs = Signs::default();
@@ -126,14 +198,28 @@ fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
         Seen::Facts(facts) => Some(&**facts),
         _ => None,
     });
-    faults(site(&evidence, free, facts, None), &|cure| {
+    let outlook = evidence.sights.iter().find_map(|sight| match &sight.seen {
+        Seen::Outlook(outlook) => Some(outlook),
+        _ => None,
+    });
+    let why_not = |step: &str| {
+        let row = ladder.iter().find(|row| row["rung"] == step).expect("it is a step of recondition");
+        let why = row["not_taken_because"].as_str().unwrap_or_default();
+        (!why.starts_with("this only says")).then(|| why.to_owned())
+    };
+    let site = site(&evidence, free, facts, outlook);
+    let can = Can { trim: why_not("trim").is_none(), write: true, machine: false, root: false };
+    // What the drive's machine would know of TRIM is a part of whether it can be sent.
+    let mut all = faults_of_hints(&site, can);
+    all.extend(faults(site, &|cure| {
         let command = cure.command.as_deref().filter(|_| cure.deed.is_some())?;
         let step = words(command).into_iter().skip_while(|word| word != "--rung").nth(1)?;
         let row = ladder.iter().find(|row| row["rung"] == step.as_str());
         let Some(row) = row else { return Some(format!("recondition has no step {step}")) };
         let why = row["not_taken_because"].as_str().unwrap_or_default();
         (!why.starts_with("this only says")).then(|| format!("recondition says: {why}"))
-    })
+    }));
+    all
 }
 
 const STATES: &[&str] = &[
@@ -224,36 +310,99 @@ fn machine(root: bool, knows_trim: bool, blocks: Option<LayerKind>) -> Facts {
     }
 }
 
-#[test]
-fn what_is_advised_for_folders_and_devices_is_possible_and_can_be_typed() {
+/// One target of the tests on folders, devices and files.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    kind: Kind,
+    root: bool,
+    knows_trim: bool,
+    /// A layer that lets no TRIM pass.
+    blocks: Option<LayerKind>,
+    writable: bool,
+}
+
+impl Place {
+    /// Whether a step can be taken there, by what it does and not by what the product says of it: `None` where nobody should be advised of it.
+    fn can(&self, deed: Deed) -> bool {
+        match (self.kind, deed) {
+            // A file system sends TRIM down to the drive.
+            (Kind::Folder, Deed::Fstrim) => self.knows_trim && self.blocks.is_none(),
+            // Its own free space.
+            (Kind::Folder, Deed::OverwriteFree) => self.writable,
+            (Kind::Folder | Kind::Device, Deed::Refresh) => true,
+            // A device that may not be written yet asks for consent first.
+            (Kind::Device, Deed::Discard) => self.knows_trim || !self.writable,
+            (Kind::Device, Deed::Overwrite) => true,
+            // The drive of these tests is no NVMe drive, a device's free space is not known, and files are no drives.
+            _ => false,
+        }
+    }
+
+    fn site<'a>(&self, target: &'a str, facts: &'a Facts, outlook: Option<&'a Outlook>) -> Site<'a> {
+        Site {
+            target,
+            kind: self.kind,
+            trims: self.knows_trim,
+            writable: self.writable,
+            free_bytes: (self.kind == Kind::Folder).then_some(1 << 30),
+            used_bytes: 1 << 30,
+            facts: Some(facts),
+            outlook,
+        }
+    }
+}
+
+fn places() -> Vec<(Place, &'static str)> {
     let blocks = [None, Some(LayerKind::Crypt), Some(LayerKind::Cache), Some(LayerKind::Array)];
+    let mut all = Vec::new();
     for (kind, target) in
         [(Kind::Folder, "/home/My Files"), (Kind::Device, "/dev/sda"), (Kind::File, "disk.img")]
     {
-        for root in [true, false] {
-            for knows_trim in [true, false] {
-                for layer in blocks {
-                    for writable in [true, false] {
-                        let facts = machine(root, knows_trim, layer);
-                        let site = Site {
-                            target,
-                            kind,
-                            trims: knows_trim,
-                            writable,
-                            free_bytes: (kind == Kind::Folder).then_some(1 << 30),
-                            used_bytes: 1 << 30,
-                            facts: Some(&facts),
-                            outlook: None,
-                        };
-                        let is_advised = |cure: &Cure| {
-                            let Possibility::No(why) = site.possibility(cure.deed?) else { return None };
-                            Some(why)
-                        };
-                        let faults = faults(site, &is_advised);
-                        assert!(faults.is_empty(), "{kind:?} {layer:?}\n{}", faults.join("\n"));
-                    }
-                }
+        for blocks in blocks {
+            for of in 0..8 {
+                let [root, knows_trim, writable] = [1, 2, 4].map(|bit| of & bit != 0);
+                all.push((Place { kind, root, knows_trim, blocks, writable }, target));
             }
+        }
+    }
+    all
+}
+
+#[test]
+fn what_is_advised_for_folders_and_devices_is_possible_and_can_be_typed() {
+    for (place, target) in places() {
+        let facts = machine(place.root, place.knows_trim, place.blocks);
+        let site = place.site(target, &facts, None);
+        let is_advised = |cure: &Cure| {
+            let deed = cure.deed?;
+            (!place.can(deed)).then(|| format!("{deed:?} can not be done there"))
+        };
+        let mut faults = faults(site, &is_advised);
+        let trim = place.can(Deed::Fstrim) && place.knows_trim;
+        let can = Can { trim, write: place.writable, machine: true, root: !place.root };
+        faults.extend(faults_of_hints(&site, can));
+        assert!(faults.is_empty(), "{place:?}\n{}", faults.join("\n"));
+    }
+}
+
+#[test]
+fn what_the_state_of_a_drive_forbids_is_not_advised() {
+    for forbidden in Deed::ALL {
+        let why = "it has 75 °C; let it cool down".to_owned();
+        let objections = vec![Objection { deed: forbidden, forbids: true, why }];
+        let outlook = Outlook { objections, ..Outlook::default() };
+        for (place, target) in places() {
+            let facts = machine(place.root, place.knows_trim, place.blocks);
+            let site = place.site(target, &facts, Some(&outlook));
+            let is_advised = |cure: &Cure| {
+                let deed = cure.deed?;
+                (deed == forbidden || !place.can(deed)).then(|| format!("{deed:?} is forbidden now"))
+            };
+            let mut faults = faults(site, &is_advised);
+            let trim = place.can(Deed::Fstrim) && forbidden != Deed::Fstrim;
+            let can = Can { trim, write: place.writable, machine: true, root: !place.root };
+            faults.extend(faults_of_hints(&site, can));
+            assert!(faults.is_empty(), "{place:?} {forbidden:?}\n{}", faults.join("\n"));
         }
     }
 }

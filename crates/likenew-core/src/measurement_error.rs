@@ -6,6 +6,7 @@ use crate::io::{Op, Outcome};
 use crate::recorder::Stop;
 use crate::sample::Sample;
 use crate::segment::Segment;
+use crate::tally::Tally;
 use crate::units::Nanos;
 
 /// Why a workload tells nothing of a drive's speed. [`Segment::measurement_error`] alone decides.
@@ -121,10 +122,10 @@ impl Segment {
         self.rate(bytes, self.elapsed())
     }
 
-    /// I/Os a second over the whole of it; nothing where it measured nothing.
+    /// I/Os a second over the whole of it, without those that failed; nothing where it measured nothing.
     pub fn iops(&self) -> Option<f64> {
-        let ios: u64 = self.tallies.iter().map(|tally| tally.ios).sum();
-        self.rate(ios, self.elapsed())
+        let done: u64 = self.tallies.iter().map(Tally::done).sum();
+        self.rate(done, self.elapsed())
     }
 
     /// Bytes moved while at least one I/O was outstanding, a second of that; over all of the time where busy time was not
@@ -183,7 +184,9 @@ mod tests {
     fn what_mostly_failed_has_no_rate() {
         let (done, error) = (Outcome::Done, Outcome::Error(EIO));
         let fine = segment(&[done, error, done, done]);
-        assert_eq!((fine.measurement_error(), fine.iops()), (None, Some(1e6)));
+        assert_eq!((fine.measurement_error(), fine.iops()), (None, Some(3.0 / 4e-6)));
+        let short = segment(&[done, Outcome::Short(512), error, done, done]);
+        assert_eq!((short.measurement_error(), short.iops()), (None, Some(3.0 / 5e-6)));
         assert_eq!(fine.bytes_per_s(), Some(3.0 * 4096.0 / 4e-6));
         let bad = segment(&[done, error, error, error]);
         assert_eq!((bad.bytes_per_s(), bad.iops(), bad.busy_bytes_per_s()), (None, None, None));

@@ -54,6 +54,8 @@ pub struct Card {
     pub because: &'static str,
     /// What kind of reason it is.
     pub kind: Kind,
+    /// Whether it is a problem where nothing is slow because of it: the drive or what is on it is in danger.
+    pub endangers: bool,
     /// The symptoms that it can bring about.
     pub explains: &'static [Symptom],
     /// Its manual page, in Markdown.

@@ -12,6 +12,8 @@ pub struct Clue {
     /// log₂ of how many times as probable this is with the cause at work as without it; below 0 it speaks against it. 0 where another
     /// clue of its group speaks for both.
     pub bits: f64,
+    /// Whether it was measured; what the system or the drive says is a fact.
+    pub is_measured: bool,
 }
 
 /// Something that nobody has seen yet and that would say much.

@@ -2,6 +2,7 @@
 
 use likenew_core::drive;
 
+use super::steps::hindered;
 use super::{ALL, Card, Case, Cause, Clue, Cure, Kind, Missing, Scales, Symptom, symptoms};
 
 /// A cause is named from this probability on.
@@ -35,7 +36,7 @@ pub enum Overall {
 pub struct Found {
     /// What it is.
     pub card: &'static Card,
-    /// How probable it is.
+    /// How probable it is that it makes something slow.
     pub chance: f64,
     /// What it explains of what was measured; nothing, where it does no harm yet.
     pub explains: Vec<Symptom>,
@@ -47,6 +48,8 @@ pub struct Found {
     pub missing: Vec<Missing>,
     /// What helps, the gentlest first.
     pub cures: Vec<Cure>,
+    /// What would help, and why the state of the drive forbids it now: sentences without a full stop.
+    pub hindered: Vec<String>,
 }
 
 /// A symptom that no cause explains surely.
@@ -86,16 +89,25 @@ impl Weighed {
         self.cause.card().explains.contains(&symptom)
     }
 
+    /// The probability that it is at work. How a drive is made its facts alone may say.
+    fn chance(&self, explains: bool) -> f64 {
+        match self.cause.card().kind {
+            Kind::ByDesign => self.scales.chance(),
+            Kind::Drive | Kind::NotTheDrive => self.scales.chance_at_work(explains),
+        }
+    }
+
     fn found(&self, case: &Case<'_>, explains: Vec<Symptom>) -> Found {
         let (because, against) = self.scales.clues().into_iter().partition(|clue| clue.bits > 0.0);
         let told = |clues: Vec<Clue>| clues.into_iter().filter(|clue| clue.bits.abs() >= BITS_TOLD).collect();
         Found {
             card: self.cause.card(),
-            chance: self.scales.chance(),
+            chance: self.chance(!explains.is_empty()),
             explains,
             because: told(because),
             against: told(against),
-            missing: self.scales.missing(),
+            missing: self.scales.missing(case.site.as_ref()),
+            hindered: hindered(case, self.cause.card().name),
             cures: cures(case, self.cause),
         }
     }
@@ -114,6 +126,11 @@ pub fn cures(case: &Case<'_>, cause: &dyn Cause) -> Vec<Cure> {
         (cure.command, cure.undo) = (None, None);
     }
     cures
+}
+
+/// What would say more of a cause on the target of a case, what says most first.
+pub fn hints(case: &Case<'_>, cause: &dyn Cause) -> Vec<Missing> {
+    cause.weigh(case).missing(case.site.as_ref())
 }
 
 /// What stands for a name that is not known.
@@ -140,9 +157,10 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let explained_by = |one: &Weighed| -> Vec<Symptom> {
         symptoms.iter().copied().filter(|symptom| one.can_explain(*symptom)).collect()
     };
-    let sure = all.iter().filter(|one| one.scales.chance() >= SURE);
+    let there = all.iter().filter(|one| one.scales.chance() >= SURE);
     let (mut found, latent): (Vec<Found>, Vec<Found>) =
-        sure.map(|one| one.found(case, explained_by(one))).partition(|one| !one.explains.is_empty());
+        there.map(|one| one.found(case, explained_by(one))).partition(|one| !one.explains.is_empty());
+    found.retain(|one| one.chance >= SURE);
     found.sort_by(|one, other| {
         let is_made_so = |found: &Found| found.card.kind == Kind::ByDesign;
         is_made_so(one).cmp(&is_made_so(other)).then(other.chance.total_cmp(&one.chance))
@@ -150,26 +168,30 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let (design, latent) = latent.into_iter().partition(|one| one.card.kind == Kind::ByDesign);
     let is_open = |symptom: &&Symptom| found.iter().all(|one| !one.explains.contains(symptom));
     let open: Vec<Open> =
-        symptoms.iter().filter(is_open).map(|symptom| unexplained(&all, *symptom)).collect();
+        symptoms.iter().filter(is_open).map(|symptom| unexplained(case, &all, *symptom)).collect();
     Diagnosis { overall: overall(case, &found, &open), found, latent, design, open }
 }
 
 /// What can explain a symptom, with the probability of each that it is the one, the most probable first.
 fn ranked(all: &[Weighed], symptom: Symptom) -> Vec<(usize, f64)> {
     let able = all.iter().enumerate().filter(|(_, one)| one.can_explain(symptom));
-    let odds: Vec<(usize, f64)> = able.map(|(index, one)| (index, one.scales.bits().exp2())).collect();
+    let odds = able.map(|(index, one)| {
+        let chance = one.chance(true);
+        (index, chance / (1.0 - chance))
+    });
+    let odds: Vec<(usize, f64)> = odds.collect();
     let sum = 1.0 + odds.iter().map(|(_, odds)| odds).sum::<f64>();
     let mut chances: Vec<(usize, f64)> = odds.into_iter().map(|(index, odds)| (index, odds / sum)).collect();
     chances.sort_by(|one, other| other.1.total_cmp(&one.1));
     chances
 }
 
-fn unexplained(all: &[Weighed], symptom: Symptom) -> Open {
+fn unexplained(case: &Case<'_>, all: &[Weighed], symptom: Symptom) -> Open {
     let mut rivals = ranked(all, symptom);
     rivals.retain(|(_, chance)| *chance >= POSSIBLE);
     rivals.truncate(RIVALS_MAX);
     let mut missing: Vec<Missing> =
-        rivals.iter().flat_map(|(index, _)| all[*index].scales.missing()).collect();
+        rivals.iter().flat_map(|(index, _)| all[*index].scales.missing(case.site.as_ref())).collect();
     missing.sort_by(|one, other| other.bits.total_cmp(&one.bits));
     let mut known = Vec::new();
     missing.retain(|one| {

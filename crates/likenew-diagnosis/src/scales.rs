@@ -1,7 +1,7 @@
 //! The scales on which a cause is weighed.
 
 use super::weights::{Weight, prior};
-use super::{Clue, Missing, Sign};
+use super::{Clue, Hint, Missing, Sign, Site};
 
 /// What speaks for a cause and against it, in bits: log₂ of likelihood ratios, which add up as far as clues are independent given the
 /// cause (I. J. Good, "Weight of evidence: a brief survey", Bayesian Statistics 2 (1985) 249–270). Clues that are not stand in one group of the table of
@@ -11,11 +11,19 @@ pub struct Scales {
     cause: &'static str,
     prior_bits: f64,
     clues: Vec<Clue>,
-    missing: Vec<Missing>,
+    missing: Vec<(Hint, f64)>,
 }
 
 /// No single clue says more than this: whatever is seen, one in 250 drives has a reason for it that nobody thought of.
 const BITS_MAX: f64 = 8.0;
+/// What facts alone come to at most: 89 %.
+const FACTS_MAX: f64 = 3.0;
+/// A clue that was measured speaks for its cause from here on.
+const MEASURED_LEAST: f64 = 0.5;
+
+fn chance(bits: f64) -> f64 {
+    1.0 / (1.0 + (-bits).exp2())
+}
 
 impl Scales {
     /// Empty, but for how common a cause is.
@@ -30,27 +38,33 @@ impl Scales {
         sign: Option<Sign>,
         threshold: f64,
         say: impl Fn(Sign) -> String,
-        how: &str,
+        how: impl Into<Hint>,
     ) {
         match sign {
-            Some(sign) => self.add(clue, say(sign), sign.chance_above(threshold)),
-            None => self.lack(clue, how),
+            Some(sign) => self.add(clue, say(sign), sign.chance_above(threshold), true),
+            None => self.lack(clue, how.into()),
         }
     }
 
     /// Weighs a fact that holds or does not. `say` puts it in words, either way.
-    pub fn fact(&mut self, clue: &'static str, fact: Option<bool>, say: impl Fn(bool) -> String, how: &str) {
+    pub fn fact(
+        &mut self,
+        clue: &'static str,
+        fact: Option<bool>,
+        say: impl Fn(bool) -> String,
+        how: impl Into<Hint>,
+    ) {
         match fact {
-            Some(holds) => self.add(clue, say(holds), f64::from(u8::from(holds))),
-            None => self.lack(clue, how),
+            Some(holds) => self.add(clue, say(holds), f64::from(u8::from(holds)), false),
+            None => self.lack(clue, how.into()),
         }
     }
 
-    fn add(&mut self, name: &'static str, sentence: String, chance: f64) {
+    fn add(&mut self, name: &'static str, sentence: String, chance: f64, is_measured: bool) {
         let weight = Weight::of(self.cause, name);
         // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would outweigh the common one.
         let bits = chance * weight.there + (1.0 - chance) * weight.absent;
-        let mut clue = Clue { name, sentence, chance, bits: bits.clamp(-BITS_MAX, BITS_MAX) };
+        let mut clue = Clue { name, sentence, chance, bits: bits.clamp(-BITS_MAX, BITS_MAX), is_measured };
         if let Some(group) = weight.group {
             let cause = self.cause;
             let counts =
@@ -68,12 +82,9 @@ impl Scales {
         self.clues.push(clue);
     }
 
-    fn lack(&mut self, clue: &'static str, how: &str) {
+    fn lack(&mut self, clue: &'static str, how: Hint) {
         let weight = Weight::of(self.cause, clue);
-        if !how.is_empty() {
-            let bits = weight.there.abs().max(weight.absent.abs());
-            self.missing.push(Missing { how: how.to_owned(), bits });
-        }
+        self.missing.push((how, weight.there.abs().max(weight.absent.abs())));
     }
 
     /// All that was seen, what says most first.
@@ -83,9 +94,10 @@ impl Scales {
         clues
     }
 
-    /// What would say most if it were known, first.
-    pub fn missing(&self) -> Vec<Missing> {
-        let mut missing = self.missing.clone();
+    /// What would say most if it were known, first; only what can be done on the target.
+    pub fn missing(&self, site: Option<&Site<'_>>) -> Vec<Missing> {
+        let told = |(hint, bits): &(Hint, f64)| Some(Missing { how: hint.told(site)?, bits: *bits });
+        let mut missing: Vec<Missing> = self.missing.iter().filter_map(told).collect();
         missing.sort_by(|one, other| other.bits.total_cmp(&one.bits));
         missing
     }
@@ -95,9 +107,27 @@ impl Scales {
         self.prior_bits + self.clues.iter().map(|clue| clue.bits).sum::<f64>()
     }
 
-    /// The probability that the cause is at work: odds of 2 to the power of the sum.
+    /// What was measured says so much of it.
+    fn measured_bits(&self) -> f64 {
+        self.clues.iter().filter(|clue| clue.is_measured).map(|clue| clue.bits).sum()
+    }
+
+    /// The sum, of which facts alone make no more than [`FACTS_MAX`]: that TRIM is not sent, or that a drive is hot, slows nothing down by itself. A measured speed has to fit: a
+    /// clue of the cause that was measured, or a symptom that it `explains` where no such clue speaks against it.
+    pub fn bits_at_work(&self, explains: bool) -> f64 {
+        let measured = self.measured_bits();
+        let fits = measured >= MEASURED_LEAST || (explains && measured >= 0.0);
+        if fits { self.bits() } else { self.bits().min(FACTS_MAX) }
+    }
+
+    /// The probability that what speaks for the cause is there: odds of 2 to the power of the sum.
     pub fn chance(&self) -> f64 {
-        1.0 / (1.0 + (-self.bits()).exp2())
+        chance(self.bits())
+    }
+
+    /// The probability that the cause makes something slow.
+    pub fn chance_at_work(&self, explains: bool) -> f64 {
+        chance(self.bits_at_work(explains))
     }
 }
 
@@ -173,8 +203,46 @@ mod tests {
         scales.sign("slower_when_warm", None, 1.0, say, "load it");
         scales.fact("throttle_count", None, |_| String::new(), "");
         assert_eq!((scales.bits(), scales.clues().len()), (prior("heat"), 0));
-        let how: Vec<String> = scales.missing().into_iter().map(|missing| missing.how).collect();
+        let how: Vec<String> = scales.missing(None).into_iter().map(|missing| missing.how).collect();
         assert_eq!(how, ["load it", "ask as root"]);
+    }
+
+    #[test]
+    fn facts_alone_make_no_cause_of_slowness() {
+        for cause in crate::ALL {
+            let name = cause.card().name;
+            let mut scales = Scales::of(name);
+            for weight in WEIGHTS.iter().filter(|weight| weight.cause == name) {
+                let holds = weight.there > weight.absent;
+                scales.fact(weight.clue, Some(holds), |_| String::new(), "");
+            }
+            assert!(scales.chance_at_work(false) < 0.9, "{name}: {}", scales.chance_at_work(false));
+        }
+        let of = |slower: f64, explains: bool| {
+            let mut scales = Scales::of("heat");
+            scales.fact("throttle_count", Some(true), |_| String::new(), "");
+            scales.sign("slower_when_warm", Some(Sign::within(slower, 0.01)), 1.3, say, "");
+            scales.chance_at_work(explains) > 0.9
+        };
+        assert!(of(2.0, false) && of(2.0, true), "it was measured");
+        assert!(!of(1.0, false) && !of(1.0, true), "it was measured, and is not so");
+    }
+
+    #[test]
+    fn what_follows_from_something_else_adds_nothing() {
+        let sum = |cause: &'static str, clues: &[(&'static str, bool)]| {
+            let mut scales = Scales::of(cause);
+            clues.iter().for_each(|(clue, holds)| scales.fact(clue, Some(*holds), |_| String::new(), ""));
+            scales.bits() - prior(cause)
+        };
+        let weight = |cause: &'static str, clue| Weight::of(cause, clue);
+        let cloud = sum("token_bucket", &[("virtual", true), ("cloud", true)]);
+        assert_eq!(cloud, weight("token_bucket", "cloud").there, "a cloud's volume is virtual");
+        let bare = sum("token_bucket", &[("virtual", false), ("cloud", false)]);
+        assert_eq!(bare, weight("token_bucket", "virtual").absent, "what is not virtual is no cloud's");
+        assert!(sum("token_bucket", &[("virtual", true), ("cloud", false)]) < 0.0);
+        let hot = sum("heat", &[("throttle_count", true), ("near_limit", true)]);
+        assert_eq!(hot, weight("heat", "throttle_count").there, "both are its temperature");
     }
 
     #[test]

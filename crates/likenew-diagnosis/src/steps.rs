@@ -97,16 +97,35 @@ impl Step {
 }
 
 /// The steps that help against a cause and are possible on this target, the gentlest first. What only its owner knows to be of no use is
-/// left to its owner, and what destroys is named where nothing gentler is possible.
+/// left to its owner, and what destroys is named where nothing gentler is possible: not where that only has to wait.
 pub(crate) fn steps(case: &Case<'_>, cause: &str) -> Vec<Cure> {
     let Some(site) = &case.site else { return Vec::new() };
-    let helpful = STEPS.iter().filter(|step| step.helps.contains(&cause) && step.deed != Deed::DiscardFree);
     // What a device loses its owner has to agree to, which the command asks for.
-    let possible = helpful.filter(|step| {
-        let is_had = step.deed != Deed::NvmeFormat || site.is_nvme() == Some(true);
-        is_had && !matches!(site.possibility(step.deed), Possibility::No(_))
-    });
+    let possible =
+        helpful(site, cause).filter(|step| !matches!(site.possibility(step.deed), Possibility::No(_)));
     let (lossy, gentle): (Vec<&Step>, Vec<&Step>) = possible.partition(|step| step.deed.destroys());
-    let chosen = if gentle.is_empty() { lossy } else { gentle };
+    let waits = hindered(case, cause);
+    let chosen = if gentle.is_empty() && waits.is_empty() { lossy } else { gentle };
     chosen.into_iter().map(|step| step.cure(site)).collect()
+}
+
+/// The gentle steps that would help against a cause and are only forbidden by the state of the drive, each with why.
+pub(crate) fn hindered(case: &Case<'_>, cause: &str) -> Vec<String> {
+    let Some(site) = &case.site else { return Vec::new() };
+    let calm = Site { outlook: None, ..*site };
+    let gentle = helpful(site, cause).filter(|step| !step.deed.destroys());
+    let told = |step: &Step| match (calm.possibility(step.deed), site.possibility(step.deed)) {
+        (Possibility::Yes, Possibility::No(why)) => Some(format!("{} ({why})", step.what)),
+        _ => None,
+    };
+    gentle.filter_map(told).collect()
+}
+
+fn helpful<'a>(site: &'a Site<'_>, cause: &'a str) -> impl Iterator<Item = &'static Step> + 'a {
+    let helpful = STEPS.iter().filter(move |step| step.helps.contains(&cause));
+    helpful.filter(|step| match step.deed {
+        Deed::DiscardFree => false,
+        Deed::NvmeFormat => site.is_nvme() == Some(true),
+        _ => true,
+    })
 }

@@ -433,9 +433,31 @@ fn a_blocked_trim_that_costs_nothing_yet_is_no_cause() {
     target.facts.stack[1].takes_trim = known(false);
     let diagnosis = target.diagnose();
     assert!(diagnosis.found.is_empty(), "{diagnosis:#?}");
+    let unsent = Trimming { at_once: known(false), timer_enabled: known(false), ..Trimming::default() };
+    target.facts.file_system.as_mut().unwrap().trimming = unsent;
+    let diagnosis = target.diagnose();
+    assert!(diagnosis.found.is_empty() && diagnosis.overall == Overall::AsNew, "{diagnosis:#?}");
+    let [told] = &diagnosis.latent[..] else { panic!("{:#?}", diagnosis.latent) };
+    assert!(told.card.name == "no_trim" && !told.card.endangers && told.chance < 0.9, "{told:#?}");
+    let mut target = healthy();
     target.drive().database.warning = known(Some("update it".to_owned()));
     let latent: Vec<&str> = target.diagnose().latent.iter().map(|one| one.card.name).collect();
     assert_eq!(latent, ["firmware"], "a warning is told before it costs anything");
+}
+
+#[test]
+fn unsent_trim_is_not_why_reads_are_as_slow_as_writes() {
+    let unsent = Trimming { at_once: known(false), timer_enabled: known(false), ..Trimming::default() };
+    let mut target = healthy();
+    target.facts.file_system.as_mut().unwrap().trimming = unsent;
+    target.signs.trimmed_over_rested = None;
+    for figure in [Figure::ReadInOrder, Figure::WriteInOrder, Figure::WriteAnywhere] {
+        target.slower(figure, 4.0);
+    }
+    let diagnosis = target.diagnose();
+    assert_eq!(names(&diagnosis), [""; 0], "{diagnosis:#?}");
+    target.slower(Figure::WriteInOrder, 4.0);
+    assert_eq!(names(&target.diagnose()), ["no_trim"], "writes fell more than reads");
 }
 
 #[test]

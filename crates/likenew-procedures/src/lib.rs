@@ -14,6 +14,8 @@ pub mod data;
 pub mod endure;
 pub mod facts;
 pub mod fill;
+#[cfg(test)]
+mod fixtures;
 pub mod model;
 mod options;
 pub mod pattern;

@@ -19,7 +19,7 @@ use likenew_core::verdict::{Axis, Findings, Line, Series, Shape, Standing, Verdi
 use likenew_diagnosis::{Cure, Diagnosis, Found, Kind, Overall, Possibility, helps};
 
 use crate::check::{Check, CheckOptions};
-use crate::series::speed;
+use crate::series::{speed, speed_over_bytes};
 use comparison::{Change, Helped, Measure, changes};
 use rung::Scene;
 use stages::{Stage, has_done, nothing_of, refusal, stages};
@@ -72,7 +72,7 @@ impl Recondition {
             Seen::Facts(facts) => Some(&**facts),
             _ => None,
         });
-        let outlook = evidence.sights.iter().find_map(|sight| match &sight.seen {
+        let outlook = evidence.sights.iter().rev().find_map(|sight| match &sight.seen {
             Seen::Outlook(outlook) => Some(outlook),
             _ => None,
         });
@@ -394,7 +394,8 @@ fn draw(stages: &[Stage], findings: &mut Findings) {
     let lines: Vec<Line> = rungs(stages)
         .flat_map(|(_, done)| overwrite::passes(done))
         .enumerate()
-        .map(|(index, pass)| Line::new(format!("pass {}", index + 1), told::along(pass)))
+        .map(|(index, pass)| Line::new(format!("pass {}", index + 1), speed_over_bytes(pass)))
+        .filter(|line| !line.points.is_empty())
         .collect();
     if lines.is_empty() {
         return;

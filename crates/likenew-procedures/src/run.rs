@@ -160,7 +160,7 @@ fn rows(segment: &Segment) -> Vec<Row> {
             ios: tally.ios,
             bytes: tally.bytes,
             bytes_per_s: per_second(tally.bytes),
-            iops: per_second(tally.ios),
+            iops: per_second(tally.done()),
             latency: if is_measured { tally.into() } else { LatencyColumns::default() },
             errors: tally.errors + tally.short,
             elapsed_ns: elapsed.0,

@@ -1,6 +1,6 @@
 //! Somebody else who uses the drive.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::{percent, times};
 
@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "background_io",
     because: "something else uses the drive at the same time",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::OthersToo,
         Symptom::Stalls,
@@ -41,7 +42,7 @@ impl Cause for BackgroundIo {
             |share| {
                 format!("while nothing was measured, others kept it busy for {} of the time", percent(share))
             },
-            "count what others do meanwhile: likenew watch",
+            Hint::of_machine("count what others do meanwhile").by("likenew watch"),
         );
         scales.fact(
             "array_busy",

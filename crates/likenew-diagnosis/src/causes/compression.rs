@@ -1,6 +1,6 @@
 //! A controller that compresses.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use likenew_core::drive;
 
@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "compression",
     because: "its controller compresses, and was measured by its maker with data that compresses well",
     kind: Kind::ByDesign,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::WriteInOrder),
         Symptom::Below(Figure::WriteOnAndOn),
@@ -34,7 +35,7 @@ impl Cause for Compression {
             case.signs.zeros_over_random,
             1.4,
             |ratio| format!("zeros are written {} as fast as random data", times(ratio)),
-            "write zeros and random data: likenew data",
+            Hint::of_writing("write zeros and random data").by("likenew data {}"),
         );
         arm(&mut scales, case);
         let shown = case.virtual_by().map(|_| true);

@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "counterfeit",
     because: "it does not hold what it says: what is written is lost or comes back changed",
     kind: Kind::Drive,
+    endangers: true,
     explains: &[Symptom::WrongData, Symptom::Errors],
     manual: include_str!("counterfeit.md"),
 };

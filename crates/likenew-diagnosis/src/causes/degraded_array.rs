@@ -1,6 +1,6 @@
 //! An array that misses a member or is busy with itself.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use likenew_core::facts::{Layer, LayerKind};
 
@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "degraded_array",
     because: "the array below it misses a member or is busy with itself",
     kind: Kind::NotTheDrive,
+    endangers: true,
     explains: &[
         Symptom::OthersToo,
         Symptom::Stalls,
@@ -50,7 +51,7 @@ impl Cause for DegradedArray {
                 (false, _) if arrays.is_empty() => "there is no array below it".into(),
                 (false, _) => "every array is whole and idle".into(),
             },
-            "look at the layers: likenew facts",
+            Hint::of_facts("look at the layers"),
         );
         scales
     }

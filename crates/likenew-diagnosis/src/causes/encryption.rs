@@ -1,6 +1,6 @@
 //! Encryption that keeps a processor busier than the drive.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use likenew_core::facts::LayerKind;
 
@@ -21,6 +21,7 @@ const CARD: Card = Card {
     name: "encryption",
     because: "encrypting takes longer than the drive does",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
@@ -44,7 +45,7 @@ impl Cause for Encryption {
             "encrypted",
             is_encrypted,
             |is| format!("dm-crypt {} between", if is { "lies" } else { "does not lie" }),
-            "look at the layers: likenew facts",
+            Hint::of_facts("look at the layers"),
         );
         scales.sign(
             "processor_busy",
@@ -53,7 +54,7 @@ impl Cause for Encryption {
             |processors| {
                 format!("the kernel kept {:.2} processors busy while it was read in order", processors.value)
             },
-            "watch the processors while it is read",
+            Hint::of_machine("watch the processors while it is read"),
         );
         // A cipher counts bytes: it does not care where they lie. A drive does. Where the processors were watched, they have said already
         // that it is not so: then queues, which count I/Os, may be what fills them.

@@ -1,6 +1,6 @@
 //! Firmware that is known to be bad.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 /// The firmware is known to be bad.
 pub(super) struct Firmware;
@@ -9,6 +9,7 @@ const CARD: Card = Card {
     name: "firmware",
     because: "its firmware is known to be faulty",
     kind: Kind::Drive,
+    endangers: true,
     explains: &[
         Symptom::FreshIsFaster,
         Symptom::Stalls,
@@ -40,7 +41,7 @@ impl Cause for Firmware {
                 Some(Some(text)) if is => format!("smartmontools' database warns of it: {text}"),
                 _ => "smartmontools' database warns of nothing".into(),
             },
-            "install smartmontools, whose database knows faulty firmware",
+            Hint::of_machine("install smartmontools, whose database knows faulty firmware"),
         );
         scales
     }

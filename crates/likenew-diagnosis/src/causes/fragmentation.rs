@@ -1,6 +1,6 @@
 //! Files in many pieces.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use likenew_core::units::three_digits;
 
@@ -17,6 +17,7 @@ const CARD: Card = Card {
     name: "fragmentation",
     because: "files lie in many pieces, and the arm moves from one to the next",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::FreshIsFaster,
         Symptom::Patchy,
@@ -43,7 +44,7 @@ impl Cause for Fragmentation {
                 Some(pieces) if is => format!("files lie in {} pieces for each MiB", three_digits(pieces)),
                 _ => "files lie in few pieces".into(),
             },
-            "look how files lie: likenew facts",
+            Hint::of_facts("look how files lie"),
         );
         arm(&mut scales, case);
         scales.sign(
@@ -56,7 +57,7 @@ impl Cause for Fragmentation {
                     times(ratio)
                 )
             },
-            "write a file and read it again",
+            Hint::of_writing("write a file and read it again"),
         );
         scales
     }

@@ -1,6 +1,6 @@
 //! A drive that slows itself down against heat.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::times;
 
@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "heat",
     because: "it slows itself down because it is too hot",
     kind: Kind::NotTheDrive,
+    endangers: true,
     explains: &[
         Symptom::Tires,
         Symptom::WritesDrop,
@@ -68,7 +69,7 @@ impl Cause for Heat {
                     "its counters of throttling stood still, as those of many drives always do".into()
                 }
             },
-            "read its counters as root: likenew facts",
+            Hint::of_root("read its counters as root"),
         );
         let health = case.drive().map(|drive| &drive.health);
         let margin =
@@ -83,14 +84,14 @@ impl Cause for Heat {
                     "it is well below the temperature that its maker warns of".into()
                 }
             },
-            "read its temperature as root: likenew facts",
+            Hint::of_root("read its temperature as root"),
         );
         scales.sign(
             "drop_at_half_rate",
             case.signs.write_drop.and_then(|drop| drop.at_half_rate),
             0.75,
             |share| format!("at half the rate writes fell after {} as many bytes", times(share)),
-            "write at half the rate",
+            Hint::of_writing("write at half the rate"),
         );
         scales
     }

@@ -1,6 +1,6 @@
 //! A drive without memory of its own that got none of the host.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::{arm, times};
 
@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "host_memory",
     because: "it has no memory for its map and the host gives it none",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::SpreadCosts,
         Symptom::Below(Figure::ReadAnywhere),
@@ -47,7 +48,7 @@ impl Cause for NoHostMemory {
                     "it has the memory of the host that it asked for, or wants none".into()
                 }
             },
-            "ask the drive as root: likenew facts",
+            Hint::of_root("ask the drive as root"),
         );
         arm(&mut scales, case);
         let shown = case.virtual_by().map(|_| true);

@@ -2,7 +2,7 @@
 
 use likenew_core::units::Nanos;
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::commands::device;
 use super::times;
@@ -17,6 +17,7 @@ const CARD: Card = Card {
     name: "lazy_volume",
     because: "each block is fetched from a snapshot when it is touched for the first time",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::SecondIsFaster,
         Symptom::Patchy,
@@ -47,7 +48,7 @@ impl Cause for LazyVolume {
             "virtual",
             case.drive().map(|_| case.virtual_by().is_some()),
             |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
-            "look at what shows it: likenew facts",
+            Hint::of_facts("look at what shows it"),
         );
         // What a host has in memory is faster when it is read again, too, and was no slow storage the first time.
         scales.sign(

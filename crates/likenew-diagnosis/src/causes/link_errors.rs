@@ -1,6 +1,6 @@
 //! A cable or contact that damages what it carries.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 /// A few come with plugging it in.
 const CRC_SOME: u64 = 10;
@@ -12,6 +12,7 @@ const CARD: Card = Card {
     name: "link_errors",
     because: "its link damages what it carries, so that it has to be sent again",
     kind: Kind::NotTheDrive,
+    endangers: true,
     explains: &[
         Symptom::Stalls,
         Symptom::Patchy,
@@ -56,7 +57,7 @@ impl Cause for LinkErrors {
                     "no error of the link was counted during the measurement".into()
                 }
             },
-            "count its errors as root: likenew facts",
+            Hint::of_root("count its errors as root"),
         );
         let before = case.drive().and_then(|drive| drive.counts.crc_errors.get());
         scales.fact(

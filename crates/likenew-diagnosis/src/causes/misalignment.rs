@@ -1,6 +1,6 @@
 //! Blocks of the file system that lie across those of the drive.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use likenew_core::facts::LayerKind;
 
@@ -16,6 +16,7 @@ const CARD: Card = Card {
     name: "misalignment",
     because: "each block of the file system lies across two of the drive",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::AlignmentCosts,
         Symptom::Below(Figure::WriteAnywhere),
@@ -39,7 +40,7 @@ impl Cause for Misalignment {
             |ratio| {
                 format!("small writes take {} as long at multiples of 4 KiB as beside them", times(ratio))
             },
-            "write small blocks at shifted addresses",
+            Hint::of_writing("write small blocks at shifted addresses"),
         );
         let start = case.facts.and_then(|facts| {
             facts.layers_of(LayerKind::Partition).find_map(|layer| layer.misaligned_by(UNIT))
@@ -63,7 +64,7 @@ impl Cause for Misalignment {
                     "everything begins at multiples of 4 KiB".into()
                 }
             },
-            "look where the partition begins: likenew facts",
+            Hint::of_facts("look where the partition begins"),
         );
         scales
     }

@@ -1,6 +1,6 @@
 //! A link that runs below what drive and port could do.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Sign, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Sign, Symptom};
 
 use super::times;
 
@@ -15,6 +15,7 @@ const CARD: Card = Card {
     name: "narrow_link",
     because: "its link runs below what the drive could use",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
@@ -45,7 +46,7 @@ impl Cause for NarrowLink {
                 }
                 _ => "the link carries what its ends can".into(),
             },
-            "look at the link while it is in use: likenew facts",
+            Hint::of_facts("look at the link while it is in use"),
         );
         // There it is the port, the cable or the bridge, which is a cause of its own.
         scales.fact(

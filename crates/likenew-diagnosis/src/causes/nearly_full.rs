@@ -1,7 +1,7 @@
 //! A drive with hardly any free space.
 
 use crate::steps::steps;
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::arm;
 
@@ -16,6 +16,7 @@ const CARD: Card = Card {
     name: "nearly_full",
     because: "it is nearly full, so that it has little room to collect free blocks in",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::WritesDrop,
         Symptom::Stalls,
@@ -38,7 +39,7 @@ impl Cause for NearlyFull {
             "full",
             used.map(|used| used > FULL_PERCENT),
             |_| used.map_or_else(String::new, |used| format!("the file system is {used:.0} % full")),
-            "look how full it is: likenew facts",
+            Hint::of_facts("look how full it is"),
         );
         arm(&mut scales, case);
         scales

@@ -5,7 +5,7 @@ use likenew_core::facts::Layer;
 use likenew_core::outlook::Deed;
 
 use crate::steps::steps;
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Possibility, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Possibility, Risk, Scales, Symptom};
 
 use super::commands::trim_through;
 use super::{arm, times};
@@ -17,6 +17,7 @@ const CARD: Card = Card {
     name: "no_trim",
     because: "nobody tells it what is free, so it keeps moving data that was deleted long ago",
     kind: Kind::Drive,
+    endangers: false,
     explains: &[
         Symptom::WritesDrop,
         Symptom::Below(Figure::WriteInOrder),
@@ -34,15 +35,12 @@ impl Cause for NoTrim {
 
     fn weigh(&self, case: &Case<'_>) -> Scales {
         let mut scales = Scales::of(CARD.name);
-        // Nobody can be told to send what does not arrive.
-        let is_blocked = case.facts.is_some_and(|facts| facts.trim_blocked_by().is_some());
-        let is_kept = is_blocked || case.site.is_some_and(|site| !site.trims);
         scales.sign(
             "trim_helps",
             case.signs.trimmed_over_rested,
             1.3,
             |ratio| format!("writes are {} as fast once it was told what is free", times(ratio)),
-            if is_kept { "" } else { "tell it what is free and write again: likenew trim" },
+            Hint::of_trim("tell it what is free and write again"),
         );
         scales.fact(
             "trim_blocked",
@@ -53,7 +51,7 @@ impl Cause for NoTrim {
                 }
                 _ => "every layer that says so lets TRIM pass".into(),
             },
-            "look at the layers: likenew facts",
+            Hint::of_facts("look at the layers"),
         );
         let trimming = case.facts.and_then(|facts| facts.file_system.as_ref()).map(|system| &system.trimming);
         scales.fact(
@@ -66,7 +64,7 @@ impl Cause for NoTrim {
                     "nothing sends TRIM for this file system".into()
                 }
             },
-            "find out whether fstrim covers this file system: likenew facts",
+            Hint::of_facts("find out whether fstrim covers this file system"),
         );
         arm(&mut scales, case);
         let shown = case.virtual_by().map(|_| true);

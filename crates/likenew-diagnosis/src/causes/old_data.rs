@@ -1,7 +1,7 @@
 //! Charge that has leaked since data was written.
 
 use crate::steps::steps;
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Shape, Symptom};
 
 use super::{arm, percent, times};
 
@@ -18,6 +18,7 @@ const CARD: Card = Card {
     name: "old_data",
     because: "what was written long ago has to be read several times until it is right",
     kind: Kind::Drive,
+    endangers: false,
     explains: &[
         Symptom::FreshIsFaster,
         Symptom::Patchy,
@@ -42,7 +43,7 @@ impl Cause for OldData {
             fresh.max_by(|one, other| one.value.total_cmp(&other.value)),
             1.5,
             |ratio| format!("what was just written is read {} as fast as what was there", times(ratio)),
-            "write a sample and read it again after a rest",
+            Hint::of_writing("write a sample and read it again after a rest"),
         );
         scales.sign(
             "second_read_faster",
@@ -78,7 +79,7 @@ impl Cause for OldData {
                     "hardly any file is a month old".into()
                 }
             },
-            "look at the age of the files: likenew facts",
+            Hint::of_facts("look at the age of the files"),
         );
         scales.fact(
             "week_young",

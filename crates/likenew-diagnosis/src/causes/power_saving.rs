@@ -1,6 +1,6 @@
 //! A drive or link that sleeps between I/Os.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::commands::awake;
 use super::{setting, times};
@@ -12,6 +12,7 @@ const CARD: Card = Card {
     name: "power_saving",
     because: "it falls asleep between I/Os and takes time to wake",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::PausesCost,
         Symptom::Below(Figure::ReadAnywhere),
@@ -43,7 +44,7 @@ impl Cause for PowerSaving {
             "sleeps",
             wakes.or(policies),
             |is| if is { "it is set to save power".into() } else { "it is set not to save power".into() },
-            "look at its policies: likenew facts",
+            Hint::of_facts("look at its policies"),
         );
         let shown = case.virtual_by().map(|_| true);
         scales.fact(

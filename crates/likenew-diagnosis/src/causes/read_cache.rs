@@ -1,6 +1,6 @@
 //! Memory that answers in place of the drive.
 
-use crate::{Card, Case, Cause, Cure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::times;
 
@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "read_cache",
     because: "a cache answers in place of the drive, so that these are no figures of it",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::TooFast,
         Symptom::SecondIsFaster,
@@ -34,7 +35,7 @@ impl Cause for ReadCache {
             case.signs.counted_over_read,
             0.8,
             |share| format!("the drive counted {} what was read", times(share)),
-            "compare the drive's counters with what was read",
+            Hint::of_machine("compare the drive's counters with what was read"),
         );
         scales.sign(
             "faster_than_link",

@@ -1,6 +1,6 @@
 //! A disk whose tracks overlap.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Sign, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Sign, Symptom};
 
 use super::{arm, times};
 
@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "shingled",
     because: "its tracks overlap, so that small writes end in rewriting whole zones",
     kind: Kind::ByDesign,
+    endangers: false,
     explains: &[
         Symptom::WritesDrop,
         Symptom::Stalls,
@@ -40,7 +41,7 @@ impl Cause for Shingled {
             "database",
             database.and_then(|database| database.shingled.get()).filter(|is| *is),
             |_| "smartmontools' database calls this family shingled".into(),
-            "install smartmontools, whose database knows such families",
+            Hint::of_machine("install smartmontools, whose database knows such families"),
         );
         scales.fact(
             "knows_trim",
@@ -59,7 +60,7 @@ impl Cause for Shingled {
             case.signs.write_drop.map(|drop| drop.ratio),
             3.0,
             |ratio| format!("writes fell by {} after some bytes", times(ratio)),
-            "write at random places for longer",
+            Hint::of_writing("write at random places for longer"),
         );
         // What it writes anywhere it puts down in one place at first, and the arm does not move.
         let each = case.signs.figure(Figure::WriteAnywhere).zip(case.signs.access_ns);
@@ -68,7 +69,7 @@ impl Cause for Shingled {
             each.map(|(writes, access)| Sign::within(1e9, 0.0).over(writes).over(access)),
             AT_ONCE,
             |ratio| format!("a small write anywhere takes {} as long as a small read", times(ratio)),
-            "write small blocks at random places",
+            Hint::of_writing("write small blocks at random places"),
         );
         scales
     }

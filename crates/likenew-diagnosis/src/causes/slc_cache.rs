@@ -1,6 +1,6 @@
 //! Flash that is written with one bit a cell at first, until there is no room for that.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Shape, Symptom};
 
 use super::{arm, times};
 
@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "slc_cache",
     because: "its fast cache is full and the slower flash behind it sets the pace",
     kind: Kind::ByDesign,
+    endangers: false,
     explains: &[Symptom::WritesDrop, Symptom::Below(Figure::WriteOnAndOn)],
     manual: include_str!("slc_cache.md"),
 };
@@ -28,14 +29,14 @@ impl Cause for SlcCache {
             drop.map(|drop| drop.ratio),
             1.3,
             |ratio| format!("writes in order fell for good, by {}", times(ratio)),
-            "write more in one go",
+            Hint::of_writing("write more in one go"),
         );
         scales.sign(
             "drop_again",
             drop.and_then(|drop| Some(drop.again_at_bytes?.over(drop.at_bytes))),
             0.4,
             |again| format!("after a rest the drop came again, after {} as many bytes", times(again)),
-            "let it rest and write as much again",
+            Hint::of_writing("let it rest and write as much again"),
         );
         scales.sign(
             "drop_at_half_rate",
@@ -47,7 +48,7 @@ impl Cause for SlcCache {
                     times(share)
                 )
             },
-            "write at half the rate",
+            Hint::of_writing("write at half the rate"),
         );
         scales.sign(
             "slower_when_warm",

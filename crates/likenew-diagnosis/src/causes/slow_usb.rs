@@ -1,6 +1,6 @@
 //! A bridge or port of USB that is slower than the drive behind it.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::times;
 
@@ -18,6 +18,7 @@ const CARD: Card = Card {
     name: "slow_usb",
     because: "it hangs on a USB port or bridge that is slower than it",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::ReadInOrder),
         Symptom::Below(Figure::WriteInOrder),
@@ -40,7 +41,7 @@ impl Cause for SlowUsb {
             "usb",
             case.is_usb(),
             |is| format!("it {} by USB", if is { "is attached" } else { "is not attached" }),
-            "look at the link: likenew facts",
+            Hint::of_facts("look at the link"),
         );
         let link = drive.map(|drive| &drive.link);
         let possible = link.and_then(|link| {
@@ -57,7 +58,7 @@ impl Cause for SlowUsb {
             |is| {
                 if is { "it runs as USB 2".into() } else { "it runs as USB 3 or faster".into() }
             },
-            "look at the link: likenew facts",
+            Hint::of_facts("look at the link"),
         );
         scales.fact(
             "slow_possible",

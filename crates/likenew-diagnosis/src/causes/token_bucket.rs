@@ -1,6 +1,6 @@
 //! A volume that is held to a rate after a burst.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::{percent, times};
 
@@ -11,6 +11,7 @@ const CARD: Card = Card {
     name: "token_bucket",
     because: "its credits are used up, and it is held to the rate that is paid for",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::FlatAfterBurst,
         Symptom::WritesDrop,
@@ -43,7 +44,7 @@ impl Cause for TokenBucket {
             "virtual",
             case.drive().map(|_| case.virtual_by().is_some()),
             |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
-            "look at what shows it: likenew facts",
+            Hint::of_facts("look at what shows it"),
         );
         scales.fact(
             "cloud",
@@ -62,7 +63,8 @@ impl Cause for TokenBucket {
             case.is_below(Figure::ReadAnywhereDeep),
             0.7,
             |share| format!("small reads 32 at a time are at {} of what they should be", percent(share)),
-            "give what its small reads should be: likenew check --advertised random_read_deep=3000",
+            Hint::from("give what its small reads should be")
+                .by("likenew check {} --advertised random_read_deep=3000"),
         );
         let counts = case.since.map(|since| &since.counts);
         let held = counts.and_then(|counts| {

@@ -1,6 +1,6 @@
 //! Places of a disk that it can hardly read.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Shape, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Shape, Symptom};
 
 use super::commands::device;
 use super::{arm, times};
@@ -12,6 +12,7 @@ const CARD: Card = Card {
     name: "weak_zone",
     because: "some places can only be read with many retries: the surface is failing there",
     kind: Kind::Drive,
+    endangers: true,
     explains: &[
         Symptom::Patchy,
         Symptom::Stalls,
@@ -38,7 +39,7 @@ impl Cause for WeakZone {
             case.beyond_usual(Shape::MedianOverSlowest),
             1.5,
             |ratio| format!("the slowest places take {} as long as the others", times(ratio)),
-            "read more places: likenew surface",
+            Hint::from("read more places").by("likenew surface {}"),
         );
         scales.sign(
             "second_read_faster",
@@ -54,7 +55,7 @@ impl Cause for WeakZone {
             "pending_sectors",
             drive.and_then(|drive| drive.health.pending_sectors.get()).map(|sectors| sectors > 0),
             |is| some(is, "sectors that wait to be read (SMART 197)"),
-            "read its SMART as root: likenew facts",
+            Hint::of_root("read its SMART as root"),
         );
         scales.fact(
             "reallocated_sectors",

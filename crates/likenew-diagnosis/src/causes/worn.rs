@@ -1,6 +1,6 @@
 //! Flash at the end of its life.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
 
 use super::arm;
 
@@ -14,6 +14,7 @@ const CARD: Card = Card {
     name: "worn",
     because: "its flash is worn out",
     kind: Kind::Drive,
+    endangers: true,
     explains: &[
         Symptom::Patchy,
         Symptom::Stalls,
@@ -45,7 +46,7 @@ impl Cause for Worn {
                     format!("it says that {used:.0} % of its endurance is used")
                 })
             },
-            "ask the drive as root: likenew facts",
+            Hint::of_root("ask the drive as root"),
         );
         let spare = health.and_then(|health| {
             Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))

@@ -1,6 +1,6 @@
 //! A drive that may not say "done" before it is.
 
-use crate::{Card, Case, Cause, Cure, Figure, Kind, Risk, Scales, Sign, Symptom};
+use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Sign, Symptom};
 
 use super::commands::write_cache_on;
 use super::{percent, setting, times};
@@ -12,6 +12,7 @@ const CARD: Card = Card {
     name: "write_cache_off",
     because: "its write cache is switched off, so that each write waits for the medium",
     kind: Kind::NotTheDrive,
+    endangers: false,
     explains: &[
         Symptom::Below(Figure::WriteAnywhere),
         Symptom::Below(Figure::WriteInOrder),
@@ -39,7 +40,7 @@ impl Cause for WriteCacheOff {
                     "its write cache is on".into()
                 }
             },
-            "look at its write cache: likenew facts",
+            Hint::of_facts("look at its write cache"),
         );
         // Flash without a cache is as fast as flash is; an arm has to go to each place.
         let each = case.signs.figure(Figure::WriteAnywhere).zip(case.signs.access_ns);
@@ -49,7 +50,7 @@ impl Cause for WriteCacheOff {
             each.map(|(writes, access)| Sign::within(1e9, 0.0).over(writes).over(access)),
             0.3,
             |ratio| format!("a small write takes {} as long as a small read", times(ratio)),
-            "write small blocks at random places",
+            Hint::of_writing("write small blocks at random places"),
         );
         scales.sign(
             "writes_below",

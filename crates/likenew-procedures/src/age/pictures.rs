@@ -45,11 +45,15 @@ pub(super) fn random_writes(measured: &Measured<'_>) -> Option<Series> {
     (!lines.is_empty()).then(|| Series::new(title, Shape::Line, axis("time", "ns"), speed()).lines(lines))
 }
 
-/// The speed of what aged the drive, along the bytes that it wrote.
+/// The speed of what aged the drive, along the bytes that it wrote; what failed wrote some, and has no speed.
 pub(super) fn ageing(segments: &[Segment]) -> Option<Series> {
     let (mut points, mut bytes) = (Vec::new(), 0);
     for segment in segments.iter().filter(|segment| segment.workload.name.starts_with(AGEING)) {
         if segment.bytes(Op::Write) == 0 {
+            continue;
+        }
+        if segment.measurement_error().is_some() {
+            bytes += segment.bytes(Op::Write);
             continue;
         }
         let mut since = segment.began;

@@ -151,7 +151,7 @@ impl MeasuredLevel<'_> {
             bytes_per_s: self.speed(),
             bytes_per_s_low: speed.map(|interval| interval.low),
             bytes_per_s_high: speed.map(|interval| interval.high),
-            iops: if seconds > 0.0 { total.ios as f64 / seconds } else { 0.0 },
+            iops: if seconds > 0.0 { total.done() as f64 / seconds } else { 0.0 },
             latency_ns_mean: total.latency_ns_mean(),
             latency_ns_p50: total.latency.quantile(0.5).0,
             moved_bytes: total.bytes,

@@ -93,6 +93,11 @@ impl<'a> Course<'a> {
         if looks == 0 {
             return Step::Look(Look::Facts);
         }
+        // A step is only advised if the state of the drive allows it. Runs of earlier versions have not asked, and go on without.
+        let is_asked = self.evidence.sights.iter().any(|sight| sight.look == Look::Outlook);
+        if !is_asked && self.evidence.segments.is_empty() {
+            return Step::Look(Look::Outlook);
+        }
         if !self.options.thorough && self.elapsed() >= TIME {
             return self.last(looks);
         }

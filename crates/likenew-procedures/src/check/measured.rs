@@ -69,7 +69,7 @@ impl<'a> Measured<'a> {
     }
 
     /// The workload of this name; what failed tells nothing but that.
-    fn ran(&self, name: &str) -> Option<&'a Segment> {
+    pub(super) fn ran(&self, name: &str) -> Option<&'a Segment> {
         let ran = self.evidence.segments.iter().find(|segment| segment.workload.name == name);
         ran.filter(|segment| segment.measurement_error().is_none())
     }
@@ -85,6 +85,11 @@ impl<'a> Measured<'a> {
         let mut places = self.places(PLACE);
         places.sort_by(|one, other| one.1.total_cmp(&other.1));
         places.into_iter().take(count).map(|(index, _)| index).collect()
+    }
+
+    /// All that measured something.
+    fn measured(&self) -> impl Iterator<Item = &'a Segment> {
+        self.evidence.segments.iter().filter(|segment| segment.measurement_error().is_none())
     }
 
     fn rate(&self, name: &str) -> Option<Sign> {
@@ -361,7 +366,7 @@ impl<'a> Measured<'a> {
     /// Over the small I/Os and those in order, the share of the time that stood still.
     fn stalled(&self) -> Option<Sign> {
         let (mut stalled, mut all) = (0.0, 0.0);
-        for segment in self.evidence.segments.iter().filter(|segment| !segment.workload.is_rest()) {
+        for segment in self.measured().filter(|segment| !segment.workload.is_rest()) {
             stalled += stalled_ns(segment);
             all += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
         }
@@ -378,7 +383,7 @@ impl<'a> Measured<'a> {
 
     /// By the kernel's counters, which only real drives have.
     fn counted(&self) -> Option<Sign> {
-        let reads = self.evidence.segments.iter().filter(|segment| !segment.workload.writes());
+        let reads = self.measured().filter(|segment| !segment.workload.writes());
         let pairs =
             reads.filter_map(|segment| Some((segment.counted.as_ref()?.bytes_read, segment.bytes(Op::Read))));
         let (counted, read) = pairs.fold((0, 0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
@@ -497,16 +502,13 @@ fn rates_by_time(segment: &Segment) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::drive::{Identity, Kind};
     use likenew_core::io::{DataClass, Outcome};
     use likenew_core::mix::Mix;
     use likenew_core::place::Place;
-    use likenew_core::plan::Plan;
     use likenew_core::recorder::{Recorder as _, Stop};
     use likenew_core::region::Region;
     use likenew_core::sample::Sample;
     use likenew_core::segment::SegmentRecorder;
-    use likenew_core::target::{Clock, Geometry};
     use likenew_core::until::Until;
     use likenew_core::workload::{Stream, Workload};
 
@@ -540,31 +542,7 @@ mod tests {
     }
 
     fn evidence(segments: Vec<Segment>) -> Evidence {
-        let geometry = Geometry {
-            capacity: 1 << 30,
-            block: 512,
-            boundary: None,
-            writable: true,
-            trims: true,
-            carries_data: false,
-            clock: Clock::Virtual,
-        };
-        let identity = Identity {
-            name: "made up".into(),
-            kind: Kind::Simulated,
-            model: None,
-            engine: "none".into(),
-            capacity_bytes: 1 << 30,
-            block_bytes: 512,
-            facts: Vec::new(),
-            caveats: Vec::new(),
-            accounting: None,
-        };
-        let options = toml::Table::new();
-        let plan = Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options };
-        let mut evidence = Evidence::new(plan, identity, geometry);
-        evidence.segments = segments;
-        evidence
+        Evidence { segments, ..crate::fixtures::evidence() }
     }
 
     const MS: u64 = 1_000_000;
@@ -581,6 +559,22 @@ mod tests {
         }
         let calm = evidence(vec![segment(LOAD, 0, (0..60_000).map(|_| MS))]);
         assert_eq!(Measured::new(&calm).stalled(), None);
+    }
+
+    #[test]
+    fn what_failed_is_neither_drawn_nor_called_a_stall() {
+        use likenew_core::verdict::Findings;
+        let drawn = |segment: Segment| {
+            let evidence = evidence(vec![segment]);
+            let (measured, mut findings) = (Measured::new(&evidence), Findings::default());
+            super::super::pictures::draw(&measured, &evidence, &mut findings);
+            (findings.series.contains_key("writes"), measured.stalled().is_some())
+        };
+        let ios = || (0..4000).map(|io| if io == 9 { 3000 * MS } else { MS });
+        let fine = segment(WRITES, 0, ios());
+        let failed = Segment { stop: Stop::Failed { op: Op::Write, offset: 0, errno: 28 }, ..fine.clone() };
+        assert_eq!(drawn(fine), (true, true));
+        assert_eq!(drawn(failed), (false, false));
     }
 
     #[test]

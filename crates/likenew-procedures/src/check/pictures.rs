@@ -23,7 +23,7 @@ pub(super) fn draw(measured: &Measured<'_>, evidence: &Evidence, findings: &mut 
     let lines: Vec<Line> = [WRITES, RESTED_WRITES, TRIMMED_WRITES]
         .into_iter()
         .filter_map(|name| {
-            let segment = evidence.segments.iter().find(|segment| segment.workload.name == name)?;
+            let segment = measured.ran(name)?;
             let width = segment.gigabytes.width as f64;
             let rates = rates_by_bytes(segment);
             let points: Vec<[f64; 2]> =

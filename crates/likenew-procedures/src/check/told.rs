@@ -192,8 +192,16 @@ fn slow(case: &Case<'_>, symptoms: &[Symptom]) -> String {
     }
 }
 
+/// What helps first. Where even that loses something, the command stands beside what it loses: nobody should have to look for either.
+fn headline(cure: &Cure) -> String {
+    match &cure.command {
+        Some(command) if cure.risk == Risk::Data => format!(" Cure: {} ({command}).", cure.what),
+        _ => format!(" Cure: {}.", cure.what),
+    }
+}
+
 fn cause(case: &Case<'_>, found: &Found) -> Verdict {
-    let cure = found.cures.first().map_or_else(String::new, |cure| format!(" Cure: {}.", cure.what));
+    let cure = found.cures.first().map_or_else(String::new, headline);
     let claim = format!("{}, because {}.{cure}", capital(&slow(case, &found.explains)), found.card.because);
     let mut verdict = Verdict::new(claim, Standing::Holds);
     if found.card.kind == Kind::ByDesign {
@@ -216,6 +224,9 @@ fn cause(case: &Case<'_>, found: &Found) -> Verdict {
         found.against.iter().take(MISSING_MAX).fold(verdict, |verdict, clue| {
             verdict.caveat(format!("Against it speaks that {}.", clue.sentence))
         });
+    let verdict = found.hindered.iter().fold(verdict, |verdict, hindered| {
+        verdict.caveat(format!("What would help is not possible now: {hindered}."))
+    });
     found
         .missing
         .iter()
@@ -258,10 +269,17 @@ fn rivals(verdict: Verdict, open: &Open) -> Verdict {
         .fold(verdict, |verdict, missing| verdict.caveat(format!("What would decide it: {}.", missing.how)))
 }
 
+/// What is there and costs no speed. What endangers nothing is worth a change of a setting, never the data.
 fn latent(found: &Found) -> Verdict {
-    let cure = found.cures.first().map_or_else(String::new, |cure| format!(" Cure: {}.", cure.what));
-    let claim = format!("{}: that costs no speed yet.{cure}", capital(found.card.because));
-    let verdict = Verdict::new(claim, Standing::Holds).problem();
+    let because = capital(found.card.because);
+    let verdict = if found.card.endangers {
+        let cure = found.cures.first().map_or_else(String::new, headline);
+        Verdict::new(format!("{because}: that costs no speed yet.{cure}"), Standing::Holds).problem()
+    } else {
+        let gentle = found.cures.iter().find(|cure| cure.risk != Risk::Data);
+        let worth = gentle.map_or_else(String::new, |cure| format!(" Worth doing: {}.", cure.what));
+        Verdict::new(format!("{because}: nothing is slow because of that now.{worth}"), Standing::Holds)
+    };
     found.because.iter().fold(verdict, |verdict, clue| verdict.because(clue.sentence.clone()))
 }
 

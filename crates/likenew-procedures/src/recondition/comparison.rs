@@ -72,6 +72,11 @@ impl Change {
         self.after.over(self.before)
     }
 
+    /// Whether it surely became faster: all of its range lies above "no change".
+    pub(super) fn is_certain(&self) -> bool {
+        self.ratio().low > 1.0
+    }
+
     /// Whether it is back at what it is held against, as far as there is such a thing.
     pub(super) fn is_back(&self) -> Option<bool> {
         self.reference.map(|(reference, least)| self.after.value >= reference * least)
@@ -114,6 +119,19 @@ impl Helped {
             Self::Undecided
         }
     }
+}
+
+/// The change that is told: of those that surely became faster the one with the largest lower end, so that no credit is quoted with a range
+/// that holds "no change"; where none did, the largest.
+pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<&'a Change> {
+    let by = |change: &Change| match change.ratio() {
+        ratio if change.is_certain() => (true, ratio.low),
+        ratio => (false, ratio.value),
+    };
+    changes.into_iter().max_by(|one, other| {
+        let (one, other) = (by(one), by(other));
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+    })
 }
 
 /// Everything that both checks have measured.

@@ -157,7 +157,7 @@ pub(super) struct Scene<'a> {
     pub(super) evidence: &'a Evidence,
     /// What the system knew last.
     pub(super) facts: Option<&'a Facts>,
-    /// What stood against what, before anything was done.
+    /// What stands against what, as it was looked at last.
     pub(super) outlook: Option<&'a Outlook>,
     /// How fast fresh data was read in order when it was measured last, in bytes a second.
     pub(super) fresh_bytes_per_s: Option<f64>,

@@ -36,9 +36,15 @@ pub(super) fn nothing_of(evidence: &Evidence) -> Evidence {
 /// Its parts in order. A rung begins with something that is told by its name, and ends where a check begins, which asks for facts first.
 pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
+    // What stood against each step was looked at before anything; the first check knows it, too.
+    let mut outlook: Option<Sight> = None;
     for past in evidence.past() {
-        if matches!(past, Past::Sight(sight) if sight.look == Look::Outlook) {
-            continue;
+        match past {
+            Past::Sight(sight) if stages.is_empty() && sight.look == Look::Outlook => {
+                outlook = Some(sight.clone());
+                continue;
+            }
+            _ => {}
         }
         let begins_check = matches!(past, Past::Sight(sight) if sight.look == Look::Facts);
         match (stages.last(), RungName::of(past)) {
@@ -49,6 +55,7 @@ pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
             (_, None) => stages.push(Stage::Check(nothing_of(evidence))),
         }
         let own = stages.last_mut().expect("one was just begun").evidence_mut();
+        own.sights.extend(outlook.take());
         match past {
             Past::Segment(segment) => own.segments.push(segment.clone()),
             Past::Sight(sight) => {

@@ -10,11 +10,12 @@ use likenew_diagnosis::Cure;
 use likenew_stats::interval::window_interval;
 use serde::Serialize;
 
-use super::comparison::{Change, Helped};
+use super::comparison::{Change, Helped, largest};
 use super::overwrite::{has_settled, passes};
 use super::rung::{RungName, Scene};
 use crate::CONFIDENCE;
 use crate::rows::row;
+use crate::series::speed_over_bytes;
 
 /// One rung that was taken, and the checks around it.
 pub(super) struct Taken<'a> {
@@ -34,8 +35,7 @@ pub(super) struct Taken<'a> {
 /// Whether a rung helped, and by how much.
 pub(super) fn taken(taken: &Taken<'_>) -> Verdict {
     let card = taken.name.rung().card();
-    let most = taken.shown_by.iter().max_by(|one, other| one.ratio().value.total_cmp(&other.ratio().value));
-    let Some(most) = most else {
+    let Some(most) = largest(&taken.shown_by) else {
         let claim = format!("Whether {} helped is not known: it was not measured again.", card.doing);
         return Verdict::new(claim, Standing::Undecided);
     };
@@ -132,14 +132,15 @@ pub(super) fn together(taken: &[Taken<'_>]) -> Option<Verdict> {
         let last = last.changes.iter().find(|of| of.measure == change.measure)?;
         Some(Change { after: last.after, reference: last.reference, ..*change })
     });
-    let most = joined.max_by(|one, other| one.ratio().value.total_cmp(&other.ratio().value))?;
+    let joined: Vec<Change> = joined.collect();
+    let most = largest(&joined)?;
     let (ratio, measure) = (most.ratio(), most.measure);
     let back = match most.is_back() {
         Some(false) => "Not all of it is back after",
         _ => "It is back after",
     };
     // What may be no change at all is no success, however many steps there were.
-    if ratio.low <= 1.0 {
+    if !most.is_certain() {
         return None;
     }
     let claim = format!(
@@ -276,7 +277,7 @@ struct PassRow {
     bytes_per_s_high: Option<f64>,
     bytes: u64,
     elapsed_ns: u64,
-    latency_ns_max: u64,
+    latency_ns_max: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -330,24 +331,10 @@ fn change_row(name: RungName, change: &Change) -> ChangeRow {
     }
 }
 
-/// Speeds along a pass, in bytes a second.
-pub(super) fn along(pass: &Segment) -> Vec<[f64; 2]> {
-    let mut from = pass.began;
-    let width = pass.gigabytes.width as f64;
-    let cells = pass.gigabytes.cells.iter().enumerate().filter(|(_, cell)| cell.bytes > 0);
-    cells
-        .map(|(index, cell)| {
-            let span = cell.last.since(from).as_secs_f64().max(1e-9);
-            from = cell.last;
-            [(index as f64 + 0.5) * width, cell.bytes as f64 / span]
-        })
-        .collect()
-}
-
 /// The passes of a rung.
 pub(super) fn pass_rows(name: RungName, done: &Evidence) -> Vec<Row> {
     let of = |(index, segment): (usize, &Segment)| {
-        let speeds: Vec<f64> = along(segment).into_iter().map(|[_, speed]| speed).collect();
+        let speeds: Vec<f64> = speed_over_bytes(segment).into_iter().map(|[_, speed]| speed).collect();
         let interval = window_interval(&speeds, CONFIDENCE);
         row(PassRow {
             rung: name.text(),
@@ -357,7 +344,7 @@ pub(super) fn pass_rows(name: RungName, done: &Evidence) -> Vec<Row> {
             bytes_per_s_high: interval.map(|interval| interval.high),
             bytes: segment.total().bytes,
             elapsed_ns: segment.elapsed().0,
-            latency_ns_max: segment.latencies().max().0,
+            latency_ns_max: segment.measurement_error().is_none().then(|| segment.latencies().max().0),
         })
     };
     passes(done).enumerate().map(of).collect()
@@ -426,7 +413,44 @@ pub(super) fn put(findings: &mut Findings, tables: impl IntoIterator<Item = (&'s
 
 #[cfg(test)]
 mod tests {
+    use likenew_diagnosis::{Figure, Sign};
+
+    use super::super::comparison::Measure;
     use super::*;
+
+    /// Something that went from 10 a second to this many times as much, for what it is worth.
+    fn change(figure: Figure, ratio: f64, low: f64, high: f64) -> Change {
+        Change {
+            measure: Measure::Figure(figure),
+            before: Sign::within(10.0, 0.0),
+            after: Sign::new(10.0 * ratio, 10.0 * low, 10.0 * high),
+            reference: None,
+        }
+    }
+
+    #[test]
+    fn a_credit_is_quoted_by_a_change_that_is_one() {
+        let changes = vec![
+            change(Figure::WriteAnywhere, 1.64, 0.60, 4.50),
+            change(Figure::WriteOnAndOn, 1.30, 1.25, 1.35),
+        ];
+        let done = crate::fixtures::evidence();
+        let of = |name| Taken {
+            name,
+            done: &done,
+            changes: changes.clone(),
+            shown_by: changes.clone(),
+            helped: Helped::of(&changes.iter().collect::<Vec<_>>(), 1.1, true),
+            warnings: Vec::new(),
+            caveat: None,
+        };
+        let both = [of(RungName::Trim), of(RungName::Overwrite)];
+        assert_eq!(both[0].helped, Helped::Yes);
+        for verdict in [super::taken(&both[0]), together(&both).unwrap()] {
+            assert!(verdict.claim.contains("1.30 times as fast (1.25 to 1.35)"), "{}", verdict.claim);
+            assert!(verdict.estimate.unwrap().low > 1.0);
+        }
+    }
 
     #[test]
     fn nothing_written_again_is_not_called_told() {

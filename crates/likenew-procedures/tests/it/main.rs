@@ -4,6 +4,7 @@ mod age;
 mod apps;
 mod bench;
 mod cache;
+mod check_outlook;
 mod check_upgrade;
 mod data;
 mod endure;

@@ -87,6 +87,14 @@ fn sentences(findings: &Findings) -> impl Iterator<Item = &String> {
     })
 }
 
+/// Whether a sentence gives TRIM a credit.
+fn credits_trim(sentence: &str) -> bool {
+    let words =
+        ["once it was told what is free", "telling the drive what is free helped", "is free brought it back"];
+    let sentence = sentence.to_lowercase();
+    words.iter().any(|words| sentence.contains(words))
+}
+
 const NEVER_OLD: &str = "sim:d.toml?state=used&fill=0.95&deleted=0.4";
 const NO_TRIM: &str = "sim:d.toml?state=used&fill=0.95&deleted=0.4&trim=off";
 const FULL: &str = "sim:d.toml?state=used";
@@ -134,6 +142,11 @@ fn a_step_without_effect_is_credited_with_nothing() {
         for verdict in findings.verdicts.iter().filter(|verdict| credits(verdict)) {
             let low = verdict.estimate.as_ref().map(|estimate| estimate.low);
             assert!(low.is_some_and(|low| low > 1.0), "{of}: {verdict:#?}");
+        }
+        if but == DROPPED {
+            let credited: Vec<&String> = sentences(&findings).filter(|of| credits_trim(of)).collect();
+            assert!(credited.is_empty(), "{of}: it drops TRIM: {credited:#?}");
+            assert!(!findings.verdicts.iter().any(credits), "{of}: {:#?}", findings.verdicts);
         }
         assert!(findings.tables.contains_key("steps"), "{of}: it was taken");
     }
