@@ -359,7 +359,7 @@ mod tests {
     fn what_was_measured_counts_and_is_not_run_again() {
         let procedure = again("write", Until::bytes(500 << 20), 1000 << 20);
         let mut evidence = evidence();
-        evidence.segments.push(assumed(&procedure.workload, Nanos::ZERO, false));
+        evidence.segments.push(assumed(&procedure.workload, Nanos::ZERO, false, 1.0));
         assert_eq!(Rehearsal::of(&procedure, &evidence).unwrap().workloads.len(), 1);
     }
 
@@ -405,7 +405,7 @@ mod tests {
         evidence.sights.push(unseen(rehearsal.looks[0].clone(), 0));
         let rest = Rehearsal::of(&looks, &evidence).unwrap();
         assert_eq!((rest.workloads.len(), rest.looks.len()), (1, 1), "what was seen is not looked at again");
-        evidence.segments.push(assumed(&looks.0.workload, Nanos::ZERO, false));
+        evidence.segments.push(assumed(&looks.0.workload, Nanos::ZERO, false, 1.0));
         evidence.sights.push(unseen(rehearsal.looks[1].clone(), 1));
         let order: Vec<bool> = evidence.past().map(|past| matches!(past, Past::Sight(_))).collect();
         assert_eq!(order, [true, false, true]);
