@@ -322,7 +322,7 @@ struct Place {
 }
 
 impl Place {
-    /// Whether a step can be taken there, by what it does and not by what the product says of it: `None` where nobody should be advised of it.
+    /// Whether a step can be taken there, by what it does and not by what the product says of it.
     fn can(&self, deed: Deed) -> bool {
         match (self.kind, deed) {
             // A file system sends TRIM down to the drive.
@@ -330,8 +330,8 @@ impl Place {
             // Its own free space.
             (Kind::Folder, Deed::OverwriteFree) => self.writable,
             (Kind::Folder | Kind::Device, Deed::Refresh) => true,
+            (Kind::Device, Deed::Discard) => self.knows_trim,
             // A device that may not be written yet asks for consent first.
-            (Kind::Device, Deed::Discard) => self.knows_trim || !self.writable,
             (Kind::Device, Deed::Overwrite) => true,
             // The drive of these tests is no NVMe drive, a device's free space is not known, and files are no drives.
             _ => false,

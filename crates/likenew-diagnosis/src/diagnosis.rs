@@ -52,6 +52,13 @@ pub struct Found {
     pub hindered: Vec<String>,
 }
 
+impl Found {
+    /// Whether it is a problem even where it explains no symptom: it was measured, or something is in danger.
+    pub fn is_problem(&self) -> bool {
+        self.card.endangers || self.chance >= SURE
+    }
+}
+
 /// A symptom that no cause explains surely.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {

@@ -60,6 +60,21 @@ impl Scales {
         }
     }
 
+    /// Weighs a count that went up while it was measured, or did not. One that did is a measurement, of what happened then; one that stood still may
+    /// never move.
+    pub fn count(
+        &mut self,
+        clue: &'static str,
+        went_up: Option<bool>,
+        say: impl Fn(bool) -> String,
+        how: impl Into<Hint>,
+    ) {
+        match went_up {
+            Some(went_up) => self.add(clue, say(went_up), f64::from(u8::from(went_up)), went_up),
+            None => self.lack(clue, how.into()),
+        }
+    }
+
     fn add(&mut self, name: &'static str, sentence: String, chance: f64, is_measured: bool) {
         let weight = Weight::of(self.cause, name);
         // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would outweigh the common one.
@@ -112,7 +127,7 @@ impl Scales {
         self.clues.iter().filter(|clue| clue.is_measured).map(|clue| clue.bits).sum()
     }
 
-    /// The sum, of which facts alone make no more than [`FACTS_MAX`]: that TRIM is not sent, or that a drive is hot, slows nothing down by itself. A measured speed has to fit: a
+    /// The sum, of which facts alone make no more than [`FACTS_MAX`]: that TRIM is not sent, or that a drive is hot, slows nothing down by itself. Something measured has to fit: a
     /// clue of the cause that was measured, or a symptom that it `explains` where no such clue speaks against it.
     pub fn bits_at_work(&self, explains: bool) -> f64 {
         let measured = self.measured_bits();
@@ -218,14 +233,22 @@ mod tests {
             }
             assert!(scales.chance_at_work(false) < 0.9, "{name}: {}", scales.chance_at_work(false));
         }
-        let of = |slower: f64, explains: bool| {
-            let mut scales = Scales::of("heat");
-            scales.fact("throttle_count", Some(true), |_| String::new(), "");
-            scales.sign("slower_when_warm", Some(Sign::within(slower, 0.01)), 1.3, say, "");
+        let of = |writes_over_reads: f64, explains: bool| {
+            let mut scales = Scales::of("no_trim");
+            scales.fact("trim_sent", Some(false), |_| String::new(), "");
+            scales.fact("arm", Some(false), |_| String::new(), "");
+            let ratio = Sign::within(writes_over_reads, 0.01);
+            scales.sign("writes_below_reads", Some(ratio), 0.7, say, "");
             scales.chance_at_work(explains) > 0.9
         };
-        assert!(of(2.0, false) && of(2.0, true), "it was measured");
+        assert!(of(0.3, false) && of(0.3, true), "it was measured");
         assert!(!of(1.0, false) && !of(1.0, true), "it was measured, and is not so");
+        let throttled = |went_up| {
+            let mut scales = Scales::of("heat");
+            scales.count("throttle_count", Some(went_up), |_| String::new(), "");
+            scales.chance_at_work(false) > 0.9
+        };
+        assert!(throttled(true) && !throttled(false), "it throttled while it was measured");
     }
 
     #[test]

@@ -58,10 +58,14 @@ impl Site<'_> {
             Deed::DiscardFree => self.discards_unused().map(Possibility::No),
             Deed::Refresh => self.rewrites().map(Possibility::No),
             Deed::OverwriteFree => self.overwrites_free().map(Possibility::No),
-            Deed::Discard => self.whole().or_else(|| {
-                let why = "it takes no TRIM: overwrite-all is the way";
-                (!self.trims && self.writable).then(|| Possibility::No(why.into()))
-            }),
+            Deed::Discard => match self.whole() {
+                Some(Possibility::No(why)) => Some(Possibility::No(why)),
+                // What may not be written yet can not be asked whether TRIM would be sent; whether it knows TRIM it says.
+                _ if (!self.trims && self.writable) || self.knows_trim() == Some(false) => {
+                    Some(Possibility::No("it takes no TRIM: overwrite-all is the way".into()))
+                }
+                other => other,
+            },
             Deed::Overwrite => self.whole(),
             Deed::NvmeFormat => match self.kind {
                 Kind::Simulated => Some(Possibility::No("a simulated drive has no such command".into())),
@@ -75,13 +79,25 @@ impl Site<'_> {
             }
         };
         let by_state = || Some(Possibility::No(self.outlook?.against(deed)?.why.clone()));
-        by_itself.or_else(by_state).unwrap_or(Possibility::Yes)
+        match by_itself {
+            Some(Possibility::No(why)) => Possibility::No(why),
+            // Whatever its owner agrees to, what the drive's state forbids is not done.
+            other => by_state().or(other).unwrap_or(Possibility::Yes),
+        }
     }
 
     /// Whether it is an NVMe drive, where that is known.
     pub(crate) fn is_nvme(&self) -> Option<bool> {
         match self.facts?.drives.as_slice() {
             [drive] => Some(drive.kind == DriveKind::Nvme),
+            _ => None,
+        }
+    }
+
+    /// Whether the drive of a device says that it knows TRIM.
+    fn knows_trim(&self) -> Option<bool> {
+        match self.facts?.drives.as_slice() {
+            [drive] if self.kind == Kind::Device => drive.identity.knows_trim.get(),
             _ => None,
         }
     }

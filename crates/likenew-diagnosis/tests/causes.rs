@@ -438,7 +438,7 @@ fn a_blocked_trim_that_costs_nothing_yet_is_no_cause() {
     let diagnosis = target.diagnose();
     assert!(diagnosis.found.is_empty() && diagnosis.overall == Overall::AsNew, "{diagnosis:#?}");
     let [told] = &diagnosis.latent[..] else { panic!("{:#?}", diagnosis.latent) };
-    assert!(told.card.name == "no_trim" && !told.card.endangers && told.chance < 0.9, "{told:#?}");
+    assert!(told.card.name == "no_trim" && !told.is_problem() && told.chance < 0.9, "{told:#?}");
     let mut target = healthy();
     target.drive().database.warning = known(Some("update it".to_owned()));
     let latent: Vec<&str> = target.diagnose().latent.iter().map(|one| one.card.name).collect();

@@ -59,7 +59,7 @@ impl Cause for Heat {
             ];
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
-        scales.fact(
+        scales.count(
             "throttle_count",
             throttled.map(|count| count > 0),
             |is| {

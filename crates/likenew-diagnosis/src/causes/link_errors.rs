@@ -47,7 +47,7 @@ impl Cause for LinkErrors {
             ];
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
-        scales.fact(
+        scales.count(
             "crc_during",
             during.map(|count| count > 0),
             |is| {

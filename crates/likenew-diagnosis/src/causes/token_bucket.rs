@@ -76,7 +76,7 @@ impl Cause for TokenBucket {
             ];
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
-        scales.fact(
+        scales.count(
             "held_count",
             held.map(|us| us > 0),
             |is| {

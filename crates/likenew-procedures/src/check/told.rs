@@ -269,10 +269,10 @@ fn rivals(verdict: Verdict, open: &Open) -> Verdict {
         .fold(verdict, |verdict, missing| verdict.caveat(format!("What would decide it: {}.", missing.how)))
 }
 
-/// What is there and costs no speed. What endangers nothing is worth a change of a setting, never the data.
+/// What is there and costs no speed. What was not measured and endangers nothing is worth a change of a setting, never the data.
 fn latent(found: &Found) -> Verdict {
     let because = capital(found.card.because);
-    let verdict = if found.card.endangers {
+    let verdict = if found.is_problem() {
         let cure = found.cures.first().map_or_else(String::new, headline);
         Verdict::new(format!("{because}: that costs no speed yet.{cure}"), Standing::Holds).problem()
     } else {
