@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use likenew_core::facts::Fact;
 
-use crate::consent::partition_table;
+use crate::consent::{mend_sums, partition_table};
 use crate::facts::fuzzed;
 use crate::mounts::Mount;
 use crate::standards::{ata, nvme, scsi};
@@ -92,25 +92,33 @@ pub fn fiemap(parts: &[Vec<u8>]) -> bool {
     fuzzed_extents(part(parts, 0))
 }
 
-/// The first and last bytes of a disk of 1 MiB: what it carries, and its table of partitions.
+/// The first and last bytes of a disk of 1 MiB: what it carries, and its table of partitions. A table is read as it is, and again with sums
+/// that are right: without these, next to no damage would get past the first check.
 pub fn disk(parts: &[Vec<u8>]) -> bool {
     const BYTES: usize = 1 << 20;
-    let (head, tail) = (part(parts, 0), part(parts, 1));
-    let mut disk = vec![0; BYTES];
-    let head = &head[..head.len().min(BYTES)];
-    disk[..head.len()].copy_from_slice(head);
-    // The backup of a GPT: its first entries, and its header in the last sector.
-    let (entries, header) = tail.split_at(tail.len().min(256));
-    let header = &header[..header.len().min(512)];
-    disk[BYTES - 33 * 512..][..entries.len()].copy_from_slice(entries);
-    disk[BYTES - 512..][..header.len()].copy_from_slice(header);
+    let mut disk = image(part(parts, 0), part(parts, 1), BYTES);
     let Ok(file) = memory_file(&disk) else { return false };
     let carries = signature::signatures(&file, 0, BYTES as u64).unwrap_or_default();
-    let gpt = partition_table(&file, "gpt", BYTES as u64).is_ok();
-    partition_table(&file, "dos", BYTES as u64).is_ok() || gpt || !carries.is_empty()
+    let is_table = |file: &OwnedFd, kind: &str| partition_table(file, kind, BYTES as u64).is_ok();
+    let known = is_table(&file, "gpt") || is_table(&file, "dos") || !carries.is_empty();
+    mend_sums(&mut disk, 512);
+    let Ok(file) = memory_file(&disk) else { return false };
+    is_table(&file, "gpt") || known
 }
 
-fn memory_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
+/// A disk of so many bytes that begins and ends like this: `tail` is the first 256 bytes of a GPT's second list of entries, and its header.
+pub(crate) fn image(head: &[u8], tail: &[u8], bytes: usize) -> Vec<u8> {
+    let mut disk = vec![0; bytes];
+    let head = &head[..head.len().min(bytes)];
+    disk[..head.len()].copy_from_slice(head);
+    let (entries, header) = tail.split_at(tail.len().min(256));
+    let header = &header[..header.len().min(512)];
+    disk[bytes - 33 * 512..][..entries.len()].copy_from_slice(entries);
+    disk[bytes - 512..][..header.len()].copy_from_slice(header);
+    disk
+}
+
+pub(crate) fn memory_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
     let memory = rustix::fs::memfd_create("likenew-fuzz", rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = File::from(memory);
     file.write_all(bytes)?;
