@@ -9,10 +9,12 @@ use likenew_core::facts::Fact;
 
 use crate::consent::{mend_sums, partition_table};
 use crate::facts::fuzzed;
+pub use crate::facts::fuzzed::FuzzedMachine;
+use crate::file_store::times::fuzzed_times;
 use crate::mounts::Mount;
 use crate::standards::{ata, nvme, scsi};
-use crate::trim::fuzzed_extents;
-use crate::{processors, signature, stat, tracefs};
+use crate::trim::{fuzzed_extents, fuzzed_free_space};
+use crate::{drive_lock, leftover, mounts, openers, processors, signature, stat, tracefs};
 
 fn part(parts: &[Vec<u8>], index: usize) -> &[u8] {
     parts.get(index).map_or(&[], Vec::as_slice)
@@ -87,6 +89,33 @@ pub fn tracefs(parts: &[Vec<u8>]) -> bool {
     tracefs::fuzzed(head, issue, complete, part(parts, 3))
 }
 
+/// /proc/swaps, `maps`, `fdinfo` and `stat` of a process, and /proc/locks.
+pub fn proc_users(parts: &[Vec<u8>]) -> bool {
+    let texts: Vec<&str> = (0..5).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
+    let [swaps, maps, descriptor, process, locks] = texts[..] else { return false };
+    let swaps = mounts::swap_names(swaps).filter(|name| !name.is_empty()).count();
+    let maps = maps.lines().filter_map(openers::writable_map).count();
+    let _ = openers::parent_of(process);
+    let Ok(locked) = memory_file(b"") else { return false };
+    let _ = drive_lock::process_of(&File::from(locked), locks);
+    swaps > 0 && maps > 0 && openers::is_for_writing(descriptor)
+}
+
+/// The marker of a scratch folder.
+pub fn marker(parts: &[Vec<u8>]) -> bool {
+    leftover::fuzzed_marker(part(parts, 0))
+}
+
+/// The times that are noted of a file that is refreshed.
+pub fn times(parts: &[Vec<u8>]) -> bool {
+    std::str::from_utf8(part(parts, 0)).is_ok_and(fuzzed_times)
+}
+
+/// The answer of GETFSMAP, 40 bytes a record.
+pub fn free_space(parts: &[Vec<u8>]) -> bool {
+    fuzzed_free_space(part(parts, 0))
+}
+
 /// The answer of FIEMAP, 28 bytes an extent.
 pub fn fiemap(parts: &[Vec<u8>]) -> bool {
     fuzzed_extents(part(parts, 0))
@@ -100,10 +129,11 @@ pub fn disk(parts: &[Vec<u8>]) -> bool {
     let Ok(file) = memory_file(&disk) else { return false };
     let carries = signature::signatures(&file, 0, BYTES as u64).unwrap_or_default();
     let is_table = |file: &OwnedFd, kind: &str| partition_table(file, kind, BYTES as u64).is_ok();
-    let known = is_table(&file, "gpt") || is_table(&file, "dos") || !carries.is_empty();
+    let (gpt, dos) = (is_table(&file, "gpt"), is_table(&file, "dos"));
     mend_sums(&mut disk, 512);
     let Ok(file) = memory_file(&disk) else { return false };
-    is_table(&file, "gpt") || known
+    let mended = is_table(&file, "gpt");
+    if carries.contains(&"gpt") { gpt || mended } else { dos && !carries.is_empty() }
 }
 
 /// A disk of so many bytes that begins and ends like this: `tail` is the first 256 bytes of a GPT's second list of entries, and its header.

@@ -99,8 +99,12 @@ pub(crate) fn is_swap(device: DeviceNumber) -> bool {
 /// Devices and files that serve as swap.
 pub(crate) fn swaps() -> Vec<Store> {
     let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
-    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    names.map(unescape).filter_map(|name| Store::at(Path::new(&name))).collect()
+    swap_names(&text).filter_map(|name| Store::at(Path::new(&name))).collect()
+}
+
+/// The first word of each line but the head (proc(5)).
+pub(crate) fn swap_names(text: &str) -> impl Iterator<Item = String> {
+    text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).map(unescape)
 }
 
 /// Undoes the kernel's octal spelling of blanks and backslashes in names, `\040`.

@@ -75,7 +75,10 @@ fn others() -> impl Iterator<Item = PathBuf> {
 
 /// The fourth field of `stat`, after a name in brackets that may hold anything (proc(5)).
 fn parent(folder: &Path) -> Option<u32> {
-    let text = fs::read_to_string(folder.join("stat")).ok()?;
+    parent_of(&fs::read_to_string(folder.join("stat")).ok()?)
+}
+
+pub(crate) fn parent_of(text: &str) -> Option<u32> {
     text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
@@ -113,7 +116,10 @@ fn store_of(link: &Path) -> Option<Store> {
 
 /// The line `flags:` of its `fdinfo`, in octal; the lowest two bits say what it was opened for (open(2)).
 fn writes(folder: &Path, descriptor: &str) -> bool {
-    let text = fs::read_to_string(folder.join("fdinfo").join(descriptor)).unwrap_or_default();
+    is_for_writing(&fs::read_to_string(folder.join("fdinfo").join(descriptor)).unwrap_or_default())
+}
+
+pub(crate) fn is_for_writing(text: &str) -> bool {
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
     flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 0o3 != 0)
 }
@@ -126,7 +132,7 @@ fn writable_maps(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> + use
     maps.into_iter()
 }
 
-fn writable_map(line: &str) -> Option<(String, PathBuf)> {
+pub(crate) fn writable_map(line: &str) -> Option<(String, PathBuf)> {
     let (addresses, rest) = line.split_once(' ')?;
     let name = &rest[rest.find('/')?..];
     let (permissions, _) = rest.split_once(' ')?;
