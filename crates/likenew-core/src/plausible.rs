@@ -4,7 +4,8 @@
 //! other; numbers near the ends of their types, or a time before the one that it follows, would make that go wrong in any of a hundred places.
 //! So evidence is asked once, where it is read.
 
-use crate::drive::Identity;
+use crate::counters::Counters;
+use crate::drive::{Accounting, Identity};
 use crate::look::Sight;
 use crate::procedure::Evidence;
 use crate::sample::Sample;
@@ -107,6 +108,35 @@ fn all(name: &str, most: u64, counts: impl Iterator<Item = u64>) -> Result<(), S
     at_most(name, sum, most)
 }
 
+impl Counters {
+    /// Whether it can have been counted.
+    ///
+    /// # Errors
+    /// A sentence that names what cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { reads, bytes_read, writes, bytes_written, discards, bytes_discarded, flushes, .. } = *self;
+        let known = [discards, bytes_discarded, flushes].map(Option::unwrap_or_default);
+        let disk = self.disk.map_or([0; 3], |disk| [disk.reads, disk.bytes_read, disk.writes]);
+        let counts = [reads, bytes_read, writes, bytes_written].into_iter().chain(known).chain(disk);
+        all("what a device counted", AMOUNT_MAX, counts)?;
+        time("busy of a device", self.busy)?;
+        time("kernel of a machine", self.kernel.unwrap_or_default())
+    }
+}
+
+impl Accounting {
+    /// Whether it can have been counted.
+    ///
+    /// # Errors
+    /// A sentence that names what cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        at_most("host_bytes_written", self.host_bytes_written, AMOUNT_MAX)?;
+        at_most("flash_bytes_programmed", self.flash_bytes_programmed, AMOUNT_MAX)?;
+        at_most("erases", self.erases, AMOUNT_MAX)?;
+        at_most("free_blocks", self.free_blocks, AMOUNT_MAX)
+    }
+}
+
 impl Segment {
     /// Whether it can have been measured.
     ///
@@ -130,6 +160,8 @@ impl Segment {
         all("latency_ns_sum of all tallies", SUM_MAX, self.tallies.iter().map(|tally| tally.latency_ns_sum))?;
         self.seconds.check()?;
         self.gigabytes.check()?;
+        self.counted.as_ref().map_or(Ok(()), Counters::check)?;
+        self.accounting.as_ref().map_or(Ok(()), Accounting::check)?;
         let samples = [&self.slowest, &self.refused, &self.samples].into_iter().flatten();
         samples.map(Sample::check).find(Result::is_err).unwrap_or(Ok(()))
     }
@@ -142,6 +174,7 @@ impl Sight {
     /// A sentence that names what cannot be.
     pub fn check(&self) -> Result<(), String> {
         in_order("began and ended", &[self.began, self.ended])?;
+        self.accounting.as_ref().map_or(Ok(()), Accounting::check)?;
         at_most("the bytes that were written for it", self.bytes_written(), AMOUNT_MAX)
     }
 }
@@ -167,7 +200,9 @@ pub fn check_all(geometry: &Geometry, identity: &Identity, segments: &[Segment])
     all("ios of all workloads", AMOUNT_MAX, tallies().map(|tally| tally.ios))?;
     all("bytes of all workloads", AMOUNT_MAX, tallies().map(|tally| tally.bytes))?;
     all("latencies of all workloads", SUM_MAX, tallies().map(|tally| tally.latency_ns_sum))?;
-    all("the time of all workloads", SUM_MAX, segments.iter().map(|segment| segment.elapsed().0))
+    all("the time of all workloads", SUM_MAX, segments.iter().map(|segment| segment.elapsed().0))?;
+    let counted = segments.iter().filter_map(|segment| segment.counted);
+    all("what a device counted in all", AMOUNT_MAX, counted.map(|of| of.bytes_read + of.bytes_written))
 }
 
 #[cfg(test)]
@@ -267,6 +302,24 @@ mod tests {
             change(&mut segment);
             let refusal = segment.check().unwrap_err();
             assert!(refusal.starts_with(why), "{refusal} / {why}");
+        }
+    }
+
+    #[test]
+    fn counters_that_no_device_comes_to_are_refused() {
+        let counted =
+            Counters { bytes_read: 1 << 40, bytes_written: 1 << 40, devices: 1, ..Counters::default() };
+        let mut segment = measured();
+        segment.counted = Some(counted);
+        assert_eq!(segment.check(), Ok(()));
+        for absurd in [
+            Counters { bytes_read: u64::MAX, ..counted },
+            Counters { bytes_read: AMOUNT_MAX, bytes_written: AMOUNT_MAX, ..counted },
+            Counters { flushes: Some(u64::MAX), ..counted },
+            Counters { busy: Nanos(u64::MAX), ..counted },
+        ] {
+            segment.counted = Some(absurd);
+            assert!(segment.check().is_err(), "{absurd:?}");
         }
     }
 

@@ -195,7 +195,10 @@ fn a_run_whose_numbers_cannot_have_been_measured_is_refused_by_file_and_line() {
         ("width", "0", "a window has no width"),
     ] {
         let key = format!("\"{key}\":");
-        let at = second.find(&key).unwrap_or_else(|| panic!("{key}: {second}")) + key.len();
+        // What was asked for comes first, and has amounts as text.
+        let at = second.match_indices(&key).map(|(at, _)| at + key.len());
+        let at = at.into_iter().find(|at| second[*at..].starts_with(|c: char| c.is_ascii_digit()));
+        let at = at.unwrap_or_else(|| panic!("{key}: {second}"));
         let digits = second[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
         let damaged = format!("{}{value}{}", &second[..at], &second[at + digits..]);
         std::fs::write(&file, whole.replacen(second, &damaged, 1)).unwrap();
