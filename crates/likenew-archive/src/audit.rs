@@ -1,6 +1,7 @@
 //! The log of everything powerful that was done to drives: one line of JSON before each step and one after it, each durable before
 //! anything goes on. It is kept apart from runs, so that it outlives them.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -208,18 +209,18 @@ pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), Archive
 
 /// Steps that were begun and never ended: the program was killed, or the power was cut.
 pub fn unfinished(entries: &[AuditEntry]) -> Vec<&AuditEntry> {
-    let is_same = |begun: &AuditEntry, other: &&AuditEntry| {
-        (other.process, other.step, &other.drive.id) == (begun.process, begun.step, &begun.drive.id)
-    };
-    let begun = entries.iter().enumerate().filter(|(_, entry)| entry.outcome.is_none());
-    // Numbers of processes come again, so the next line of that step decides.
+    // Numbers of processes come again, so the next line of that step decides. From the end, each line's next one is known.
+    let mut next = HashMap::new();
+    let mut begun: Vec<&AuditEntry> = Vec::new();
+    for entry in entries.iter().rev() {
+        let step = (entry.process, entry.step, entry.drive.id.as_str());
+        let ends = next.insert(step, entry.outcome.is_some()).unwrap_or(false);
+        if entry.outcome.is_none() && !ends {
+            begun.push(entry);
+        }
+    }
+    begun.reverse();
     begun
-        .filter(|(index, begun)| {
-            let next = entries[index + 1..].iter().find(|other| is_same(begun, other));
-            next.is_none_or(|next| next.outcome.is_none())
-        })
-        .map(|(_, entry)| entry)
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! A file of one JSON value a line, each durable before the next is begun: what survives a kill at any moment.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use likenew_core::input::{self, InputError, RECORD, RECORDS};
+use likenew_core::input::{self, InputError, Kind, RECORD, RECORD_LINES_MAX, RECORDS};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -100,30 +100,39 @@ impl Lines {
     }
 }
 
-/// Every whole line of `path`; none if it does not exist. A last line without an end is what a kill leaves: it is left out, and
+/// Every whole line of `path`, of which there can be so many as a run has; none if it does not exist. A last line without an end is what a kill leaves: it is left out, and
 /// `notes` says so.
 pub(crate) fn read<T: DeserializeOwned>(
     path: &Path,
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<T>>, ArchiveError> {
     let mut values = Vec::new();
-    Ok(each(path, notes, |value| values.push(value))?.then_some(values))
+    let is_there = each(path, RECORDS, notes, |value| {
+        if values.len() == RECORD_LINES_MAX {
+            return Err(format!("it has more than {RECORD_LINES_MAX} lines, and no run does"));
+        }
+        values.push(value);
+        Ok(())
+    })?;
+    Ok(is_there.then_some(values))
 }
 
-/// Hands every whole line of `path` to `take`, as [`read`] does; whether the file exists.
+/// Hands every whole line of `path` to `take`, which may refuse it; whether the file exists.
 pub(crate) fn each<T: DeserializeOwned>(
     path: &Path,
+    kind: Kind,
     notes: &mut Vec<String>,
-    mut take: impl FnMut(T),
+    mut take: impl FnMut(T) -> Result<(), String>,
 ) -> Result<bool, ArchiveError> {
-    let file = match input::open(path, RECORDS) {
+    let file = match input::open(path, kind) {
         Err(error) if error.is_missing() => return Ok(false),
         file => file.map_err(ArchiveError::input(path, None))?,
     };
-    if file.metadata().is_ok_and(|file| file.len() > RECORDS.bytes_max) {
-        return Err(ArchiveError::input(path, None)(InputError::TooLarge { kind: RECORDS }));
+    if file.metadata().is_ok_and(|file| file.len() > kind.bytes_max) {
+        return Err(ArchiveError::input(path, None)(InputError::TooLarge { kind }));
     }
-    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
+    // It can grow meanwhile.
+    let (mut reader, mut line) = (BufReader::new(file.take(kind.bytes_max)), Vec::new());
     for number in 1.. {
         let length = input::next_line(&mut reader, &mut line, RECORD);
         if length.map_err(ArchiveError::input(path, Some(number)))? == 0 {
@@ -136,8 +145,8 @@ pub(crate) fn each<T: DeserializeOwned>(
             ));
             break;
         }
-        let value = serde_json::from_slice(&line);
-        take(value.map_err(|error| ArchiveError::broken(path, Some(number), error))?);
+        let value = serde_json::from_slice(&line).map_err(|error| error.to_string());
+        value.and_then(&mut take).map_err(|why| ArchiveError::broken(path, Some(number), why))?;
     }
     Ok(true)
 }

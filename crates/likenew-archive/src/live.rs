@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::path::Path;
 
+use likenew_core::input::NOTES;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -47,10 +48,14 @@ impl LiveWriter {
 /// There are no notes, or they are damaged.
 pub fn read_live<T: DeserializeOwned>(
     folder: &Path,
-    each: impl FnMut(T),
+    mut each: impl FnMut(T),
 ) -> Result<Option<String>, ArchiveError> {
     let (path, mut said) = (folder.join(LIVE), Vec::new());
-    if lines::each(&path, &mut said, each)? {
+    let take = |note| {
+        each(note);
+        Ok(())
+    };
+    if lines::each(&path, NOTES, &mut said, take)? {
         Ok(said.pop())
     } else {
         Err(ArchiveError::broken(&path, None, "it is missing"))

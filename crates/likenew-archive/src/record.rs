@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use likenew_core::drive::Accounting;
 use likenew_core::input::{self, Kind};
 use likenew_core::look::Sight;
 use likenew_core::plan::Plan;
+use likenew_core::plausible::check_all;
 use likenew_core::procedure::{Evidence, Past, past};
 use likenew_core::segment::Segment;
 use likenew_core::verdict::Findings;
@@ -81,22 +83,26 @@ impl Record {
         // A look that was taken after a workload whose record was torn belongs to what is gone.
         sights.retain(|sight| sight.after <= segments.len());
         let findings = read_findings(folder, &mut notes);
-        let record = Self { path: folder.to_owned(), header, segments, sights, findings, notes };
-        record.evidence().check().map_err(|why| ArchiveError::broken(folder, None, why))?;
-        Ok(record)
+        let (geometry, identity) = (&header.machine.geometry, &header.machine.identity);
+        check_all(geometry, identity, &segments).map_err(|why| ArchiveError::broken(folder, None, why))?;
+        Ok(Self { path: folder.to_owned(), header, segments, sights, findings, notes })
     }
 
     /// What a procedure is asked about. A simulated drive's books are those after the last workload or look.
     pub fn evidence(&self) -> Evidence {
         let mut identity = self.header.machine.identity.clone();
-        let books = past(&self.segments, &self.sights).filter_map(|past| match past {
-            Past::Segment(segment) => segment.accounting,
-            Past::Sight(sight) => sight.accounting,
-        });
-        identity.accounting = books.last().or(identity.accounting);
+        identity.accounting = last_books(&self.segments, &self.sights).or(identity.accounting);
         let (plan, geometry) = (self.header.plan.clone(), self.header.machine.geometry.clone());
         let (segments, sights) = (self.segments.clone(), self.sights.clone());
         Evidence { segments, sights, ..Evidence::new(plan, identity, geometry) }
+    }
+
+    /// The same, and what was measured is moved, not copied: this has none of it afterwards.
+    pub fn take_evidence(&mut self) -> Evidence {
+        let (segments, sights) = (std::mem::take(&mut self.segments), std::mem::take(&mut self.sights));
+        let mut taken = self.evidence();
+        taken.identity.accounting = last_books(&segments, &sights).or(taken.identity.accounting);
+        Evidence { segments, sights, ..taken }
     }
 
     /// Keeps what was concluded when the run was judged again.
@@ -113,6 +119,15 @@ impl Record {
             .chain((2u64..).map(|number| format!("samples-{number}.parquet")));
         names.map(|name| self.path.join(name)).take_while(|path| path.exists()).collect()
     }
+}
+
+/// What a simulated drive had counted at the end.
+fn last_books(segments: &[Segment], sights: &[Sight]) -> Option<Accounting> {
+    let books = past(segments, sights).filter_map(|past| match past {
+        Past::Segment(segment) => segment.accounting,
+        Past::Sight(sight) => sight.accounting,
+    });
+    books.last()
 }
 
 /// Fails at the first line whose numbers cannot have been measured.

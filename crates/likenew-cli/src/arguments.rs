@@ -46,7 +46,7 @@ pub(crate) use cache::Cache;
 pub(crate) use check::Check;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
-pub(crate) use endure::{Endure, EndureTest, Extent};
+pub(crate) use endure::{Endure, EndureTest};
 pub(crate) use facts::Facts;
 pub(crate) use fill::Fill;
 pub(crate) use help::Help;

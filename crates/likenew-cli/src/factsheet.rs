@@ -5,6 +5,7 @@ use std::fmt;
 use likenew_core::facts::{FactRow, Facts};
 use likenew_core::instrument::Instrument;
 use likenew_core::look::Seen;
+use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::{Nanos, amount, rate, three_digits};
 use likenew_core::verdict::{Findings, Standing};
@@ -21,8 +22,8 @@ const NAMES: usize = 26;
 const LINES_MAX: usize = 8;
 
 /// Whether what was run is shown as a sheet of facts.
-pub(crate) fn is_of(evidence: &Evidence) -> bool {
-    evidence.plan.procedure == "facts"
+pub(crate) fn is_of(plan: &Plan) -> bool {
+    plan.procedure == "facts"
 }
 
 /// Shows the facts that were collected wherever they were asked for; what was not collected is said as of any other procedure.

@@ -38,8 +38,12 @@ pub const MACHINE: Kind = Kind { name: "the record of a machine", bytes_max: 4 <
 pub const FINDINGS: Kind = Kind { name: "a file of findings", bytes_max: 64 << 20 };
 /// A line of a run: the 65,536 samples that a workload can keep, of some 100 bytes each, are 7 MB.
 pub const RECORD: Kind = Kind { name: "a line of a run", bytes_max: 64 << 20 };
-/// All lines of a run: 100,000 workloads of 40 KB.
-pub const RECORDS: Kind = Kind { name: "a file of a run", bytes_max: 4 << 30 };
+/// All lines of a run: 20,000 workloads, beyond which no plan is begun, of 40 KB. What is made of them takes a few times as much memory.
+pub const RECORDS: Kind = Kind { name: "a file of a run", bytes_max: 1 << 30 };
+/// The notes of a watch, which are read one after the other. A reading of ten drives is 2 KB.
+pub const NOTES: Kind = Kind { name: "a file of notes", bytes_max: 4 << 30 };
+/// Lines of a run at most: what a rehearsal ends after, and again as many looks and breaks.
+pub const RECORD_LINES_MAX: usize = 50_000;
 
 /// A trace, which is read as a stream.
 pub const TRACE: Kind = Kind { name: "a trace", bytes_max: u64::MAX };

@@ -26,7 +26,7 @@ pub mod old_files;
 pub mod outlook;
 pub mod place;
 pub mod plan;
-mod plausible;
+pub mod plausible;
 pub mod powercut;
 pub mod procedure;
 pub mod reading;

@@ -1,5 +1,6 @@
 //! Every parser, with inputs that it accepts.
 
+mod kept;
 mod real;
 mod runs;
 mod traces;
@@ -11,7 +12,10 @@ use crate::{Input, Target};
 
 /// All of them.
 pub fn all() -> Vec<Target> {
-    [words::targets(), traces::targets(), real::targets(), runs::targets()].into_iter().flatten().collect()
+    [words::targets(), traces::targets(), real::targets(), kept::targets(), runs::targets()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// A place in the workspace.
@@ -39,6 +43,13 @@ fn files(folder: &str, ending: &str) -> Vec<Input> {
 /// Inputs of one part each.
 fn texts(texts: &[&str]) -> Vec<Input> {
     texts.iter().map(|text| vec![text.as_bytes().to_vec()]).collect()
+}
+
+/// A folder in memory, where there is one.
+fn memory_folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("a folder for inputs that are files")
 }
 
 /// The first part as text.

@@ -6,6 +6,7 @@ mod course;
 mod earlier;
 mod measured;
 mod pictures;
+mod promise;
 mod reading;
 mod shares;
 mod told;
@@ -28,6 +29,7 @@ use measured::Measured;
 pub use answers::Answers;
 pub use check_options::{CheckOptions, FigureName, KnownAs, OriginName, ReferenceOption, ShapeOption};
 pub use earlier::Earlier;
+pub use promise::Promise;
 pub use upgrade::{DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits};
 
 /// What it asks and costs.

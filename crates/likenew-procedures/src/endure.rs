@@ -2,6 +2,7 @@
 //! left.
 
 mod course;
+pub mod extent;
 mod level;
 pub mod looped;
 mod looped_findings;

@@ -208,7 +208,7 @@ fn holder(file: &File) -> String {
 }
 
 /// Lines such as `7: FLOCK  ADVISORY  WRITE 811 fe:00:5636489 0 EOF` (proc(5)); who waits for one has an arrow in it.
-fn process_of(file: &File, text: &str) -> Option<u32> {
+pub(crate) fn process_of(file: &File, text: &str) -> Option<u32> {
     let stat = fstat(file).ok()?;
     let number = format!("{:02x}:{:02x}:{}", major(stat.st_dev), minor(stat.st_dev), stat.st_ino);
     text.lines().find_map(|line| {

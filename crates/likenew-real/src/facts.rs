@@ -19,6 +19,7 @@ mod identity;
 mod kernel_log;
 mod link;
 mod machine;
+mod machine_file;
 mod nvme;
 mod power;
 mod program;

@@ -5,13 +5,13 @@
 //! change of the inode (ctime) cannot be. Nobody else has it open: it is held by a lease, which ends when somebody wants it.
 
 mod ranges;
-mod times;
+pub(crate) mod times;
 
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use likenew_core::block_store::{BlockStore, Claim};
 use likenew_core::fault::Fault;
@@ -139,10 +139,7 @@ impl FileStore {
 
     /// When it was written to last.
     pub fn modified(&self) -> SystemTime {
-        let (seconds, nanos) = self.times.modified;
-        let whole = Duration::from_secs(seconds.unsigned_abs());
-        let at = if seconds < 0 { UNIX_EPOCH - whole } else { UNIX_EPOCH + whole };
-        at + Duration::from_nanos(nanos.into())
+        self.times.modified()
     }
 
     /// Whether it was written to last when these times were noted, as [`FileStore::times`].

@@ -7,12 +7,14 @@ use std::os::fd::OwnedFd;
 
 use likenew_core::facts::Fact;
 
-use crate::consent::partition_table;
+use crate::consent::{mend_sums, partition_table};
 use crate::facts::fuzzed;
+pub use crate::facts::fuzzed::FuzzedMachine;
+use crate::file_store::times::fuzzed_times;
 use crate::mounts::Mount;
 use crate::standards::{ata, nvme, scsi};
-use crate::trim::fuzzed_extents;
-use crate::{processors, signature, stat, tracefs};
+use crate::trim::{fuzzed_extents, fuzzed_free_space};
+use crate::{drive_lock, leftover, mounts, openers, processors, signature, stat, tracefs};
 
 fn part(parts: &[Vec<u8>], index: usize) -> &[u8] {
     parts.get(index).map_or(&[], Vec::as_slice)
@@ -87,30 +89,68 @@ pub fn tracefs(parts: &[Vec<u8>]) -> bool {
     tracefs::fuzzed(head, issue, complete, part(parts, 3))
 }
 
+/// /proc/swaps, `maps`, `fdinfo` and `stat` of a process, and /proc/locks.
+pub fn proc_users(parts: &[Vec<u8>]) -> bool {
+    // Names in these two may be of any bytes.
+    let (swaps, maps) = (part(parts, 0), part(parts, 1));
+    let texts: Vec<&str> = (2..5).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
+    let [descriptor, process, locks] = texts[..] else { return false };
+    let swaps = mounts::swap_names(swaps).count();
+    let maps = maps.split(|byte| *byte == b'\n').filter_map(openers::writable_map).count();
+    let _ = openers::parent_of(process);
+    let Ok(locked) = memory_file(b"") else { return false };
+    let _ = drive_lock::process_of(&File::from(locked), locks);
+    swaps > 0 && maps > 0 && openers::is_for_writing(descriptor)
+}
+
+/// The marker of a scratch folder.
+pub fn marker(parts: &[Vec<u8>]) -> bool {
+    leftover::fuzzed_marker(part(parts, 0))
+}
+
+/// The times that are noted of a file that is refreshed.
+pub fn times(parts: &[Vec<u8>]) -> bool {
+    std::str::from_utf8(part(parts, 0)).is_ok_and(fuzzed_times)
+}
+
+/// The answer of GETFSMAP, 40 bytes a record.
+pub fn free_space(parts: &[Vec<u8>]) -> bool {
+    fuzzed_free_space(part(parts, 0))
+}
+
 /// The answer of FIEMAP, 28 bytes an extent.
 pub fn fiemap(parts: &[Vec<u8>]) -> bool {
     fuzzed_extents(part(parts, 0))
 }
 
-/// The first and last bytes of a disk of 1 MiB: what it carries, and its table of partitions.
+/// The first and last bytes of a disk of 1 MiB: what it carries, and its table of partitions. A table is read as it is, and again with sums
+/// that are right: without these, next to no damage would get past the first check.
 pub fn disk(parts: &[Vec<u8>]) -> bool {
     const BYTES: usize = 1 << 20;
-    let (head, tail) = (part(parts, 0), part(parts, 1));
-    let mut disk = vec![0; BYTES];
-    let head = &head[..head.len().min(BYTES)];
-    disk[..head.len()].copy_from_slice(head);
-    // The backup of a GPT: its first entries, and its header in the last sector.
-    let (entries, header) = tail.split_at(tail.len().min(256));
-    let header = &header[..header.len().min(512)];
-    disk[BYTES - 33 * 512..][..entries.len()].copy_from_slice(entries);
-    disk[BYTES - 512..][..header.len()].copy_from_slice(header);
+    let mut disk = image(part(parts, 0), part(parts, 1), BYTES);
     let Ok(file) = memory_file(&disk) else { return false };
     let carries = signature::signatures(&file, 0, BYTES as u64).unwrap_or_default();
-    let gpt = partition_table(&file, "gpt", BYTES as u64).is_ok();
-    partition_table(&file, "dos", BYTES as u64).is_ok() || gpt || !carries.is_empty()
+    let is_table = |file: &OwnedFd, kind: &str| partition_table(file, kind, BYTES as u64).is_ok();
+    let (gpt, dos) = (is_table(&file, "gpt"), is_table(&file, "dos"));
+    mend_sums(&mut disk, 512);
+    let Ok(file) = memory_file(&disk) else { return false };
+    let mended = is_table(&file, "gpt");
+    if carries.contains(&"gpt") { gpt || mended } else { dos && !carries.is_empty() }
 }
 
-fn memory_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
+/// A disk of so many bytes that begins and ends like this: `tail` is the first 256 bytes of a GPT's second list of entries, and its header.
+pub(crate) fn image(head: &[u8], tail: &[u8], bytes: usize) -> Vec<u8> {
+    let mut disk = vec![0; bytes];
+    let head = &head[..head.len().min(bytes)];
+    disk[..head.len()].copy_from_slice(head);
+    let (entries, header) = tail.split_at(tail.len().min(256));
+    let header = &header[..header.len().min(512)];
+    disk[bytes - 33 * 512..][..entries.len()].copy_from_slice(entries);
+    disk[bytes - 512..][..header.len()].copy_from_slice(header);
+    disk
+}
+
+pub(crate) fn memory_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
     let memory = rustix::fs::memfd_create("likenew-fuzz", rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = File::from(memory);
     file.write_all(bytes)?;

@@ -149,12 +149,24 @@ fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), Fa
     let mut text = vec![0; MARKER_BYTES_MAX];
     let length = rustix::io::read(&marker, &mut text)
         .map_err(failed(format!("read the marker in {}", path.display())))?;
-    let text = String::from_utf8_lossy(&text[..length]).into_owned();
-    // A run that was killed between making the marker and writing to it leaves an empty one.
-    if !text.is_empty() && text.lines().next() != Some(MARKER_LINE) {
-        return Err(not_ours(path, NO_MARKER));
-    }
+    let text = marker_text(&text[..length]).ok_or_else(|| not_ours(path, NO_MARKER))?;
     Ok((marker, text))
+}
+
+/// A marker of ours as text.
+fn marker_text(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    // A run that was killed between making the marker and writing to it leaves an empty one.
+    (text.is_empty() || text.lines().next() == Some(MARKER_LINE)).then_some(text)
+}
+
+/// Reads a marker and what is told of it, for fuzzers.
+pub(crate) fn fuzzed_marker(bytes: &[u8]) -> bool {
+    let Some(text) = marker_text(bytes) else { return false };
+    [PROCESS, "started: "].into_iter().filter_map(|key| line_after(&text, key)).for_each(|line| {
+        assert!(line.chars().count() <= 40 && !line.chars().any(char::is_control), "{line:?} is shown");
+    });
+    true
 }
 
 fn line_after(text: &str, key: &str) -> Option<String> {

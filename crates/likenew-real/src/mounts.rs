@@ -151,16 +151,15 @@ pub(crate) fn swaps() -> io::Result<Vec<Store>> {
     match fs::read("/proc/swaps") {
         // Without /proc, what is mounted cannot be read either.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        text => Ok(swaps_in(&text?)),
+        text => Ok(swap_names(&text?).filter_map(|name| Store::at(Path::new(&name))).collect()),
     }
 }
 
 /// The first column of /proc/swaps, below its head (proc(5)).
-fn swaps_in(text: &[u8]) -> Vec<Store> {
+pub(crate) fn swap_names(text: &[u8]) -> impl Iterator<Item = OsString> {
     let lines = text.split(|byte| *byte == b'\n').skip(1);
     let names = lines.filter_map(|line| line.split(|byte| byte.is_ascii_whitespace()).next());
-    let names = names.filter(|name| !name.is_empty()).map(|name| OsString::from_vec(unescaped(name)));
-    names.filter_map(|name| Store::at(Path::new(&name))).collect()
+    names.filter(|name| !name.is_empty()).map(|name| OsString::from_vec(unescaped(name)))
 }
 
 /// Undoes the kernel's octal spelling of blanks and backslashes in names, `\040`.
@@ -222,7 +221,8 @@ mod tests {
         text.extend(
             [folder.path().to_str().unwrap().as_bytes(), b"/sw\\040ap-\xe9 file\t1\t0\t-3\n"].concat(),
         );
-        assert_eq!(swaps_in(&text), [Store::at(&path).unwrap()]);
+        let swaps: Vec<Store> = swap_names(&text).filter_map(|name| Store::at(Path::new(&name))).collect();
+        assert_eq!(swaps, [Store::at(&path).unwrap()]);
     }
 
     #[test]

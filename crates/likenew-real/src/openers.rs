@@ -92,7 +92,11 @@ fn others() -> impl Iterator<Item = PathBuf> {
 /// The fourth field of `stat`, after a name in brackets that may hold anything (proc(5)).
 fn parent(folder: &Path) -> Option<u32> {
     let text = fs::read(folder.join("stat")).ok()?;
-    String::from_utf8_lossy(&text).rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    parent_of(&String::from_utf8_lossy(&text))
+}
+
+pub(crate) fn parent_of(text: &str) -> Option<u32> {
+    text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn program(folder: PathBuf) -> Program {
@@ -133,7 +137,10 @@ fn writes(folder: &Path, descriptor: &str) -> bool {
     let Ok(text) = fs::read(folder.join("fdinfo").join(descriptor)) else {
         return folder.join("fd").join(descriptor).symlink_metadata().is_ok();
     };
-    let text = String::from_utf8_lossy(&text);
+    is_for_writing(&String::from_utf8_lossy(&text))
+}
+
+pub(crate) fn is_for_writing(text: &str) -> bool {
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
     flags.is_none_or(|flags| flags & 0o3 != 0)
@@ -148,7 +155,7 @@ fn writable_maps(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> + use
     maps.into_iter()
 }
 
-fn writable_map(line: &[u8]) -> Option<(String, PathBuf)> {
+pub(crate) fn writable_map(line: &[u8]) -> Option<(String, PathBuf)> {
     let mut words = line.splitn(3, |byte| *byte == b' ');
     let (addresses, permissions, rest) = (words.next()?, words.next()?, words.next()?);
     let name = &rest[rest.iter().position(|byte| *byte == b'/')?..];

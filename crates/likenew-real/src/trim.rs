@@ -29,6 +29,7 @@ use crate::mounts::{DeviceNumber, Mount};
 
 pub(crate) use claims::disk_claims;
 pub(crate) use extents::{Extent, Flush, device_extents, extents, fuzzed_extents};
+pub(crate) use free_space::fuzzed_free_space;
 pub(crate) use layers::{SENDERS, device_path, mount_path, stack};
 pub(crate) use read_back::read_back;
 pub(crate) use send::Sender;

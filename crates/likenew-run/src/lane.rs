@@ -20,11 +20,11 @@ use crate::issuer::Copy;
 /// On a wall clock a silent drive is looked at this often, so that somebody who asks to stop is heard.
 const PULSE: Nanos = Nanos::from_millis(100);
 
-/// How long the end of a workload waits for a drive that answers nothing. Linux answers in a SCSI drive's place, with an error, after 30 s
+/// How long a drive that answers nothing is waited for, whatever the workload's limits are. Linux answers in a SCSI drive's place, with an error, after 30 s
 /// and five more tries (`SD_TIMEOUT`, `SD_MAX_RETRIES`); NVMe's 30 s and a reset are over before that.
 const SILENCE_MAX: Nanos = Nanos::from_secs(180);
 
-/// The same when somebody has asked to stop: one time limit of the kernel for a command.
+/// The same once somebody has asked to stop: one time limit of the kernel for a command.
 const SILENCE_STOPPED_MAX: Nanos = Nanos::from_secs(30);
 
 /// What one lane has to do of a workload.
@@ -86,10 +86,10 @@ struct LaneLoop<'a, C> {
     deadline: Nanos,
     /// The last time that was seen on the target's clock.
     now: Nanos,
-    /// Since when the drive has answered nothing, or nothing more is issued, whichever is later.
+    /// Since when something has been in flight and nothing has ended.
     silent_since: Nanos,
-    /// Whether `silent_since` knows that nothing more is issued.
-    is_draining: bool,
+    /// When somebody was first heard who asks to stop.
+    asked_at: Option<Nanos>,
     stop: Option<Stop>,
     fills_buffers: bool,
     flushes: bool,
@@ -143,7 +143,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
             now: began,
             silent_since: began,
-            is_draining: false,
+            asked_at: None,
             stop: None,
             fills_buffers: geometry.carries_data || workload.is_stamped(),
             flushes: workload.flush,
@@ -175,18 +175,18 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         }
     }
 
-    /// Fails when nothing more is issued and the drive has answered nothing for too long: otherwise a drive that hangs would be waited for
-    /// without end, whatever the workload's limits are and whoever asks to stop.
+    /// Fails when something is in flight and nothing has ended for too long: otherwise a drive that hangs would be waited for without end,
+    /// whatever the workload's limits are and whoever asks to stop.
     fn limit_silence(&mut self) -> Result<(), Fault> {
-        if !self.is_over() || self.pulse == Nanos::NEVER {
+        if self.pulse == Nanos::NEVER || self.free.len() == self.flights.len() {
             return Ok(());
         }
-        if !std::mem::replace(&mut self.is_draining, true) {
-            self.silent_since = self.silent_since.max(self.now);
+        if self.stop == Some(Stop::Interrupted) {
+            self.asked_at.get_or_insert(self.now);
         }
-        let most = if self.stop == Some(Stop::Interrupted) { SILENCE_STOPPED_MAX } else { SILENCE_MAX };
         let silent = self.now.since(self.silent_since);
-        if silent < most || self.free.len() == self.flights.len() {
+        let is_too_long = |asked: Nanos| self.now.since(asked.max(self.silent_since)) >= SILENCE_STOPPED_MAX;
+        if silent < SILENCE_MAX && !self.asked_at.is_some_and(is_too_long) {
             return Ok(());
         }
         let waiting = (0..self.flights.len()).filter(|slot| !self.free.contains(&Slot(*slot as u32)));
@@ -241,6 +241,10 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             return Ok(());
         }
         let sent = self.target.submit(&self.batch)?;
+        if self.free.len() + self.batch.len() == self.flights.len() {
+            // Nothing was in flight before.
+            self.silent_since = sent;
+        }
         self.course.sent(sent);
         self.busy.sent(sent, self.batch.len() as u32);
         for io in &self.batch {

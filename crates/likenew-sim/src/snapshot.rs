@@ -5,7 +5,11 @@
 
 use std::io::{self, Read as _, Write};
 
+use likenew_core::units::amount;
 use serde::{Deserialize, Serialize};
+
+use crate::model::{Mechanism, Model};
+use crate::situations::restored::CHUNK_BYTES;
 
 const MAGIC: &[u8] = b"likenew drive snapshot\n";
 /// The time that compression takes is less than that of writing what it saves.
@@ -13,8 +17,15 @@ const LEVEL: i32 = 1;
 /// Longer headers are nonsense: a drive's file has a few kilobytes.
 const HEADER_BYTES_MAX: u32 = 1 << 24;
 
-/// No drive holds more: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB. A few packed bytes can be any number of others.
-const STATE_BYTES_MAX: u64 = 32 << 30;
+/// No state is larger: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB. A few packed bytes can be any number of others.
+const STATE_BYTES_MAX: u64 = 8 << 30;
+/// What every drive may take: queues, counters and lists that do not grow with it.
+const STATE_BYTES_LEAST: u64 = 1 << 20;
+/// What is kept of a flash page: the two maps' numbers, at most five bytes each, what a compressing map knows of its parts, and its share
+/// of the lists of its block.
+const FLASH_PAGE_BYTES: u64 = 64;
+/// What is kept of a piece in the cache of a shingled disk: its place in a map and in a list, numbers of at most ten bytes.
+const PIECE_BYTES: u64 = 128;
 
 /// What a drive is that was saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +40,28 @@ pub(crate) struct Header {
 
 /// This version.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What the state of a drive of this model takes at most, with the bytes of its pages where it keeps those.
+pub(crate) fn state_bytes_max(model: &Model, keeps_data: bool) -> u64 {
+    // A sector that is kept has its number and its length beside it.
+    let kept = |bytes: u64| if keeps_data { bytes.saturating_add(bytes / 512 * 16) } else { 0 };
+    let most = match &model.mechanism {
+        Mechanism::Flash(flash) => {
+            let pages = flash.flash.pages();
+            let bytes = pages.saturating_mul(flash.parameters.page_bytes.into());
+            pages.saturating_mul(FLASH_PAGE_BYTES).saturating_add(kept(bytes))
+        }
+        Mechanism::Disk(disk) => {
+            let pieces = disk.shingles.map_or(0, |shingles| u64::from(shingles.map_entries));
+            pieces.saturating_mul(PIECE_BYTES).saturating_add(kept(model.capacity_bytes))
+        }
+        // What of a restored volume has been fetched, in chunks.
+        Mechanism::Volume(_) => {
+            (model.capacity_bytes / CHUNK_BYTES).saturating_mul(10).saturating_add(kept(model.capacity_bytes))
+        }
+    };
+    most.saturating_add(STATE_BYTES_LEAST).min(STATE_BYTES_MAX)
+}
 
 /// Writes a snapshot.
 pub(crate) fn write(header: &Header, state: &[u8], mut out: impl Write) -> io::Result<()> {
@@ -67,17 +100,20 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     Ok((header, state))
 }
 
-/// The state that follows a header.
+/// The state that follows a header, of so many bytes at most: it is unpacked no further than that.
 ///
 /// # Errors
-/// A sentence, if it is incomplete or damaged.
-pub(crate) fn read_state(state: &[u8]) -> Result<Vec<u8>, String> {
+/// A sentence, if it is incomplete, damaged or longer.
+pub(crate) fn read_state(state: &[u8], bytes_max: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     zstd::Decoder::new(state)
-        .and_then(|decoder| decoder.take(STATE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .and_then(|decoder| decoder.take(bytes_max + 1).read_to_end(&mut bytes))
         .map_err(|error| format!("its state is damaged ({error}): save it again"))?;
-    if bytes.len() as u64 > STATE_BYTES_MAX {
-        return Err("its state is larger than that of any drive: save it again".to_owned());
+    if bytes.len() as u64 > bytes_max {
+        return Err(format!(
+            "its state unpacks to more than {}, and no drive of its model holds more: save it again",
+            amount(bytes_max)
+        ));
     }
     Ok(bytes)
 }
@@ -102,12 +138,25 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<(Header, Vec<u8>), String> {
         let (header, state) = read_header(bytes)?;
-        Ok((header, read_state(state)?))
+        Ok((header, read_state(state, 10_000)?))
     }
 
     #[test]
     fn what_is_written_is_read() {
         assert_eq!(read(&snapshot()), Ok((header(), vec![7; 10_000])));
+    }
+
+    #[test]
+    fn a_small_file_unpacks_no_further_than_its_model() {
+        let mut bomb = Vec::new();
+        write(&header(), &vec![0; 64 << 20], &mut bomb).unwrap();
+        assert!(bomb.len() < 64 << 10, "{}", bomb.len());
+        let why = read(&bomb).unwrap_err();
+        assert!(
+            why.contains("unpacks to more than 10.0 KB, and no drive of its model holds more")
+                || why.contains("unpacks to more than 9.77 KiB"),
+            "{why}"
+        );
     }
 
     #[test]

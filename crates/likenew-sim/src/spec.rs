@@ -280,9 +280,12 @@ impl Spec {
                 let bytes = read(path, read_file)?;
                 let (header, state) = snapshot::read_header(&bytes).map_err(refused(path))?;
                 let model = Model::parse(&path.display().to_string(), &header.text)?;
-                let state = snapshot::read_state(state).map_err(refused(path))?;
                 // Its past is told in the words of the spec that it was made by.
                 let made = Self::parse(&header.spec)?;
+                // Where faults change bytes, the mechanism keeps them, too.
+                let keeps_data = made.data || make::faults(&made, &model).is_some();
+                let most = snapshot::state_bytes_max(&model, keeps_data);
+                let state = snapshot::read_state(state, most).map_err(refused(path))?;
                 make::drive(&made, &model, header.text, Some(&state))
                     .map_err(refused(path))
                     .map(|drive| drive.named(&self.text))

@@ -168,6 +168,37 @@ fn damage_in_the_middle_names_file_and_line() {
 }
 
 #[test]
+fn more_lines_than_any_run_has_are_refused_by_file_and_line() {
+    let (_folder, archive) = archive();
+    let run = run_of(&archive, 1);
+    let looks = run.path().join("sights.jsonl");
+    let line = serde_json::to_string(&sight(1)).unwrap() + "\n";
+    fs::write(&looks, line.repeat(50_000)).unwrap();
+    assert_eq!(Archive::open(run.path()).unwrap().sights.len(), 50_000);
+    fs::write(&looks, line.repeat(50_001)).unwrap();
+    let error = Archive::open(run.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("sights.jsonl, line 50001, can not be read: it has more than 50000 lines"),
+        "{error}"
+    );
+    // Of holes: to read it whole would take all memory.
+    fs::OpenOptions::new().write(true).open(&looks).unwrap().set_len((1 << 30) + 1).unwrap();
+    let error = Archive::open(run.path()).unwrap_err().to_string();
+    assert!(error.contains("sights.jsonl") && error.contains("larger than 1 GiB"), "{error}");
+}
+
+#[test]
+fn evidence_that_is_taken_is_the_evidence() {
+    let (_folder, archive) = archive();
+    let mut run = run_of(&archive, 2);
+    run.push_sight(&sight(2)).unwrap();
+    let mut record = Archive::open(run.path()).unwrap();
+    let copied = record.evidence();
+    assert_eq!(record.take_evidence(), copied);
+    assert!(record.segments.is_empty() && record.sights.is_empty());
+}
+
+#[test]
 fn a_foreign_folder_is_not_a_run() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("photo.jpg"), "precious").unwrap();

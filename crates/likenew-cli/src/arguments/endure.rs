@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_procedures::endure::extent::Extent;
 use likenew_procedures::profile::Profile;
 
 use super::{How, On, Switch, number, profile, text};
@@ -71,30 +72,4 @@ pub(crate) enum EndureTest {
     SniaLatency,
     /// Random writes from the first day on, until the area was written four times
     SniaWsat,
-}
-
-/// A part of the address space from its start.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Extent {
-    Bytes(u64),
-    Percent(f64),
-}
-
-impl std::str::FromStr for Extent {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "whole" {
-            return Ok(Self::Percent(100.0));
-        }
-        let bad =
-            || format!("\"{text}\" is no extent: write a size such as 8GiB, a share such as 50%, or whole");
-        match text.strip_suffix('%') {
-            Some(percent) => {
-                let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
-                percent.map(Self::Percent).ok_or_else(bad)
-            }
-            None => parse_size(text).map(Self::Bytes).map_err(|_| bad()),
-        }
-    }
 }

@@ -2,11 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
-use likenew_core::units::parse_size;
-use likenew_procedures::check::FigureName;
+use likenew_procedures::check::Promise;
 
 #[derive(Debug, Args)]
 pub(crate) struct References {
@@ -30,78 +28,5 @@ pub(crate) enum Against {
 impl From<OsString> for Against {
     fn from(text: OsString) -> Self {
         if text == "none" { Self::Nothing } else { Self::Run(text.into()) }
-    }
-}
-
-/// One figure of a maker.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Promise {
-    pub(crate) figure: FigureName,
-    /// Bytes or I/Os a second.
-    pub(crate) per_s: f64,
-}
-
-impl FromStr for Promise {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "\"{text}\" is no figure: write read=550MB/s, write=520MB/s, write_on=450MB/s, random_read=10000, random_write=40000 or \
-                 random_read_deep=95000, the last three in I/Os a second"
-            )
-        };
-        let (name, value) = text.split_once('=').ok_or_else(wrong)?;
-        let figure = match name {
-            "read" => FigureName::Read,
-            "write" => FigureName::Write,
-            "write_on" => FigureName::WriteOn,
-            "random_read" => FigureName::RandomRead,
-            "random_write" => FigureName::RandomWrite,
-            "random_read_deep" => FigureName::RandomReadDeep,
-            _ => return Err(wrong()),
-        };
-        let is_bytes = matches!(figure, FigureName::Read | FigureName::Write | FigureName::WriteOn);
-        let value = value.trim_end_matches("/s");
-        let per_s = if is_bytes { bytes(value) } else { value.parse::<f64>().ok() };
-        per_s
-            .filter(|value| *value > 0.0 && *value <= PER_S_MAX)
-            .map(|per_s| Self { figure, per_s })
-            .ok_or_else(wrong)
-    }
-}
-
-/// No drive does more in a second: a thousand times as much as any that is sold.
-const PER_S_MAX: f64 = 1e14;
-
-/// Makers count in powers of ten; sizes elsewhere are binary.
-fn bytes(text: &str) -> Option<f64> {
-    let decimal = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
-    let unit = decimal.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
-    match unit {
-        Some((number, factor)) => number.trim().parse::<f64>().ok().map(|number| number * factor),
-        None => parse_size(text).ok().map(|bytes| bytes as f64),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn promises_are_read_as_makers_print_them() {
-        for (text, figure, per_s) in [
-            ("read=550MB/s", FigureName::Read, 550e6),
-            ("write=3.5GB/s", FigureName::Write, 3.5e9),
-            ("read=100MiB/s", FigureName::Read, 104_857_600.0),
-            ("random_read_deep=95000", FigureName::RandomReadDeep, 95_000.0),
-        ] {
-            assert_eq!(text.parse(), Ok(Promise { figure, per_s }), "{text}");
-        }
-        for text in
-            ["read", "read=", "read=fast", "read=0MB/s", "speed=3MB/s", "random_read=-1", "read=NaNMB/s"]
-        {
-            assert!(text.parse::<Promise>().unwrap_err().contains("550MB/s"), "{text}");
-        }
     }
 }

@@ -3,11 +3,12 @@
 use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::endure::EndureOptions;
+use likenew_procedures::endure::extent::Extent;
 use likenew_procedures::endure::looped::{LoopOptions, SPAN_MIN};
 use likenew_procedures::endure::snia_plan::{AREA_UNIT, SniaOptions};
 
 use crate::aim::Aim;
-use crate::arguments::{Endure, EndureTest, Extent, Switch};
+use crate::arguments::{Endure, EndureTest, Switch};
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 

@@ -9,18 +9,18 @@ use crate::measure::document;
 use crate::{factsheet, output, watched};
 
 pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
-    let record = Record::open(&command.run)?;
+    let mut record = Record::open(&command.run)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
     if watched::is_log(&record) {
         output::put(vec![watched::judge(&record)?], &command.output)?;
         return Ok(Exit::Fine);
     }
-    let evidence = record.evidence();
+    let evidence = record.take_evidence();
     let procedure = all::from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let findings = all::judge(&*procedure, &evidence);
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
     let instrument = record.header.machine.instrument;
-    if factsheet::is_of(&evidence) {
+    if factsheet::is_of(&evidence.plan) {
         factsheet::put(&evidence, findings, instrument, false, &command.output)?;
     } else {
         output::put(vec![document(&evidence, findings, instrument)], &command.output)?;

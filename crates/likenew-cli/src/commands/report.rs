@@ -22,10 +22,10 @@ pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     }
     if let [path] = &runs[..] {
         let mut record = open(path)?;
-        if factsheet::is_of(&record.evidence()) {
+        if factsheet::is_of(&record.header.plan) {
             let findings = findings(&mut record, path)?;
             let instrument = record.header.machine.instrument.clone();
-            factsheet::put(&record.evidence(), findings, instrument, false, &command.output)?;
+            factsheet::put(&record.take_evidence(), findings, instrument, false, &command.output)?;
         } else {
             output::put(vec![stored(record, path)?], &command.output)?;
         }
@@ -53,7 +53,7 @@ fn stored(mut record: Record, path: &Path) -> Result<Document, Failure> {
         return watched::judge(&record);
     }
     let findings = findings(&mut record, path)?;
-    Ok(document(&record.evidence(), findings, record.header.machine.instrument))
+    Ok(document(&record.take_evidence(), findings, record.header.machine.instrument))
 }
 
 /// Of a run that was killed before it was judged, `likenew judge` makes the findings.

@@ -22,7 +22,7 @@ use crate::recordings::Recordings;
 use crate::watched;
 
 pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
-    let (run, record) = Archive::resume(&command.run)?;
+    let (run, mut record) = Archive::resume(&command.run)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
     if watched::is_log(&record) {
         return Err(Failure::Usage(format!(
@@ -31,7 +31,7 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
         )));
     }
     command.how.go_on_with(&record.header.machine.settings).map_err(Failure::Usage)?;
-    let (evidence, instrument) = (record.evidence(), record.header.machine.instrument);
+    let (evidence, instrument) = (record.take_evidence(), record.header.machine.instrument);
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
     if rehearsal.steps() == 0 {

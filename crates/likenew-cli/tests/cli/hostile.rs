@@ -172,3 +172,45 @@ fn what_is_no_file_or_too_large_a_one_is_refused() {
         assert!(code == Some(1) && said.contains(file) && said.contains("it is a device"), "{file}: {said}");
     }
 }
+
+#[test]
+fn a_run_whose_numbers_cannot_have_been_measured_is_refused_by_file_and_line() {
+    let sandbox = sandbox();
+    sandbox.run(&["bench", "sim:tiny-flash", "--time", "1ms"]);
+    let kept = sandbox.runs().pop().expect("a run was kept");
+    let (file, machine) = (kept.join("segments.jsonl"), kept.join("machine.json"));
+    let (whole, described) =
+        (std::fs::read_to_string(&file).unwrap(), std::fs::read_to_string(&machine).unwrap());
+    let judge = || run(&sandbox, &["judge".into(), kept.display().to_string()]);
+    assert_eq!(judge().0, Some(0));
+    let second = whole.lines().nth(1).expect("a bench has several workloads");
+    for (key, value, why) in [
+        ("began", "9223372036854775807", "no clock reads more than 70 years"),
+        ("began", "18446744073709551615", "no clock reads more than 70 years"),
+        ("ended", "0", "not in the order of time"),
+        ("busy", "9223372036854775808", "no clock reads more than 70 years"),
+        ("ios", "18446744073709551615", "ios is 18446744073709551615, and can be at most"),
+        ("bytes", "1152921504606846977", "bytes is 1152921504606846977, and can be at most"),
+        ("latency_ns_sum", "9223372036854775807", "latency_ns_sum is 9223372036854775807"),
+        ("width", "0", "a window has no width"),
+    ] {
+        let key = format!("\"{key}\":");
+        // What was asked for comes first, and has amounts as text.
+        let at = second.match_indices(&key).map(|(at, _)| at + key.len());
+        let at = at.into_iter().find(|at| second[*at..].starts_with(|c: char| c.is_ascii_digit()));
+        let at = at.unwrap_or_else(|| panic!("{key}: {second}"));
+        let digits = second[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
+        let damaged = format!("{}{value}{}", &second[..at], &second[at + digits..]);
+        std::fs::write(&file, whole.replacen(second, &damaged, 1)).unwrap();
+        let (code, said, _) = judge();
+        assert_eq!(code, Some(1), "{key}{value}: {said}");
+        assert!(said.contains("segments.jsonl, line 2,") && said.contains(why), "{key}{value}: {said}");
+    }
+    std::fs::write(&file, &whole).unwrap();
+    let at = described.find("\"capacity_bytes\": ").expect("a machine says how large its drive is") + 18;
+    let digits = described[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
+    let damaged = format!("{}18446744073709551615{}", &described[..at], &described[at + digits..]);
+    std::fs::write(&machine, damaged).unwrap();
+    let (code, said, _) = judge();
+    assert!(code == Some(1) && said.contains("capacity_bytes is 18446744073709551615"), "{said}");
+}

@@ -1,6 +1,6 @@
 //! Traces of every format.
 
-use std::io::Cursor;
+use std::io::{Cursor, Write as _};
 
 use likenew_trace::{Format, OpenOptions, open_stream, survey};
 
@@ -34,7 +34,22 @@ pub(super) fn targets() -> Vec<Target> {
         seeds: seeds(&all),
         check: |parts| read(parts, &OpenOptions::default()),
     });
+    // Of damage to what is packed, most is refused by whoever unpacks it; the lines themselves are damaged above.
+    for (name, pack) in [("trace gzip", gzip as fn(&[u8]) -> Vec<u8>), ("trace zstd", zstandard)] {
+        let pack = |input: &Input| -> Input { input.iter().map(|part| pack(part)).collect() };
+        let packed = seeds(&all).iter().map(pack).collect();
+        targets.push(Target { name, seeds: packed, check: |parts| read(parts, &OpenOptions::default()) });
+    }
     targets
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).and_then(|()| packed.finish()).expect("memory takes everything")
+}
+
+fn zstandard(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).expect("memory takes everything")
 }
 
 fn trace(parts: &[Vec<u8>], format: Format) -> bool {

@@ -6,8 +6,10 @@ use likenew_core::plan::Plan;
 use likenew_core::region::Region;
 use likenew_core::size::Size;
 use likenew_core::units::{amount, exact_duration, exact_size, parse_duration, parse_size};
-use likenew_procedures::all::from_plan;
+use likenew_procedures::all::{CARDS, from_plan};
 use likenew_procedures::apps::application::Application;
+use likenew_procedures::check::Promise;
+use likenew_procedures::endure::extent::Extent;
 use likenew_procedures::precise::Precise;
 use likenew_report::document::Document;
 use likenew_report::labelled::label_all;
@@ -26,14 +28,14 @@ pub(super) fn targets() -> Vec<Target> {
         Target { name: "drive settings", seeds: texts(&SPECS), check: spec },
         Target { name: "drive files", seeds: files("catalog", ".toml"), check: drive_file },
         Target { name: "application files", seeds: files("apps", ".toml"), check: application },
-        Target { name: "plans", seeds: texts(&PLANS), check: plan },
+        Target { name: "plans", seeds: plans(), check: plan },
         Target { name: "fio results", seeds: fio_results(), check: fio_result },
         Target { name: "report documents", seeds: files("schema/examples", ".json"), check: document },
         Target { name: "watch logs", seeds: texts(&[WATCH]), check: watch },
     ]
 }
 
-const SPELLINGS: [&str; 12] = [
+const SPELLINGS: [&str; 20] = [
     "4k",
     "1.5GiB",
     "1MB",
@@ -46,6 +48,14 @@ const SPELLINGS: [&str; 12] = [
     "random",
     "0.5",
     "stamped:7",
+    "read=550MB/s",
+    "write_on=3.5GB/s",
+    "random_read_deep=95000",
+    "whole",
+    "12.5%",
+    "5%",
+    "read",
+    "4.5MB",
 ];
 
 fn spellings(parts: &[Vec<u8>]) -> bool {
@@ -62,6 +72,8 @@ fn spellings(parts: &[Vec<u8>]) -> bool {
         || text.parse::<Size>().is_ok()
         || text.parse::<DataClass>().is_ok()
         || text.parse::<Precise>().is_ok()
+        || text.parse::<Promise>().is_ok_and(|promise| promise.per_s > 0.0)
+        || text.parse::<Extent>().is_ok()
 }
 
 const SPECS: [&str; 8] = [
@@ -103,6 +115,22 @@ const PLANS: [&str; 6] = [
     "procedure = \"run\"\nseed = 1\n[options]\nfile_size = \"8MiB\"\n[[options.workload]]\nname = \"reads\"\nuntil = { ops = 500 }\n\
      [[options.workload.stream]]\nop = \"mix:70\"\nsize = \"4KiB\"\nplace.uniform = \"whole\"\npace.closed.depth = 4\n",
 ];
+
+/// Those, and one of every procedure with settings that leave it small.
+fn plans() -> Vec<crate::Input> {
+    let mut plans = texts(&PLANS);
+    for card in CARDS {
+        let settings = super::runs::settings(card.name);
+        plans.push(vec![format!("procedure = \"{}\"\n[options]\n{settings}\n", card.name).into_bytes()]);
+    }
+    let refusal = |input: &crate::Input| -> Option<String> {
+        let plan: Plan = toml::from_str(text(input)?).map_err(|error| error.to_string()).ok()?;
+        from_plan(&plan).err().map(|why| format!("{}: {why}", plan.procedure))
+    };
+    let refused: Vec<String> = plans.iter().filter_map(refusal).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    plans
+}
 
 /// A plan, its procedure, and what that would run first on a drive of 1 GiB.
 fn plan(parts: &[Vec<u8>]) -> bool {

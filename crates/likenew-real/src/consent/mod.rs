@@ -5,6 +5,7 @@
 //! for what a person has looked at ([`Loss`]) and named ([`Agreement`]); and [`Consent::to_rewrite`], for what gets the same bytes back. [`UnusedConsent`] is for less: what no partition of a disk covers.
 
 mod agreement;
+mod gpt_table;
 mod identity;
 mod loss;
 mod of_file;
@@ -21,6 +22,7 @@ use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, flock};
 use rustix::io::Errno;
 
 pub use self::agreement::Agreement;
+pub(crate) use self::gpt_table::mend_sums;
 pub use self::loss::Loss;
 pub(crate) use self::unused::partition_table;
 pub use self::unused::{UnusedConsent, UnusedSpace};

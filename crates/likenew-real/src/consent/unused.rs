@@ -11,13 +11,12 @@ use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use gpt::GptConfig;
-use gpt::disk::LogicalBlockSize;
 use likenew_core::fault::Fault;
 use rustix::fs::{Mode, OFlags, ioctl_blksszget};
 use rustix::io::pread;
 use sha2::{Digest as _, Sha256};
 
+use super::gpt_table::read_table;
 use super::identity::Identity;
 use super::{Agreement, NOTHING_BEHIND, lock_patiently, look_afresh, open_for_reading, refusal};
 use crate::block::BlockDevice;
@@ -30,7 +29,7 @@ use crate::signature::signatures;
 use crate::stable_id::StableId;
 
 /// What is discarded begins and ends on multiples of this, and is no shorter.
-const GRAIN: u64 = 1 << 20;
+pub(super) const GRAIN: u64 = 1 << 20;
 
 /// Space of a disk outside of its partitions, and what was seen around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +133,8 @@ impl UnusedSpace {
         };
         let block =
             u64::from(ioctl_blksszget(&opened).map_err(|errno| not_possible("look at", &path, errno))?);
-        let on_disk = if table == "gpt" { of_gpt(&opened, block) } else { of_dos(&opened, block, bytes) };
+        let on_disk =
+            if table == "gpt" { of_gpt(&opened, block, bytes) } else { of_dos(&opened, block, bytes) };
         let Table { mut partitions, tables, end } = on_disk.map_err(|reason| refuse(&reason))?;
         let mut known: Vec<Range<u64>> = disk
             .partitions()
@@ -222,35 +222,18 @@ impl UnusedConsent {
 }
 
 /// What a table says.
-struct Table {
-    partitions: Vec<Range<u64>>,
+pub(super) struct Table {
+    pub(super) partitions: Vec<Range<u64>>,
     /// Where the table itself stands.
-    tables: [Range<u64>; 2],
+    pub(super) tables: [Range<u64>; 2],
     /// Up to where partitions may reach.
-    end: u64,
+    pub(super) end: u64,
 }
 
-fn of_gpt(opened: &OwnedFd, block: u64) -> Result<Table, String> {
-    let broken = |why: String| {
+fn of_gpt(opened: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
+    read_table(opened, block, bytes).map_err(|why| {
         format!("its partition table can not be read ({why}); have it checked first (gdisk -l)")
-    };
-    let size = match block {
-        512 => LogicalBlockSize::Lb512,
-        4096 => LogicalBlockSize::Lb4096,
-        other => return Err(broken(format!("blocks of {other} bytes"))),
-    };
-    let file = File::from(opened.try_clone().map_err(|error| broken(error.to_string()))?);
-    let disk = GptConfig::new().writable(false).logical_block_size(size).open_from_device(file);
-    let disk = disk.map_err(|error| broken(error.to_string()))?;
-    let (Ok(first), Ok(_)) = (disk.primary_header(), disk.backup_header()) else {
-        return Err(broken("one of its two copies is damaged".to_owned()));
-    };
-    let used = disk.partitions().values().filter(|partition| partition.is_used());
-    let partitions =
-        used.map(|partition| partition.first_lba * block..(partition.last_lba + 1) * block).collect();
-    let (start, end) = (first.first_usable * block, (first.last_usable + 1) * block);
-    let last = (first.backup_lba + 1) * block;
-    Ok(Table { partitions, tables: [0..start.min(GRAIN), end..last], end })
+    })
 }
 
 /// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes each from 446 on.
@@ -296,7 +279,7 @@ fn digest(opened: &OwnedFd, ranges: &[Range<u64>]) -> rustix::io::Result<[u8; 32
     Ok(digest.finalize().into())
 }
 
-fn read(opened: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
+pub(super) fn read(opened: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
     let length = range.end.saturating_sub(range.start).min(4 * GRAIN);
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
     let mut filled = 0;
@@ -314,7 +297,7 @@ fn read(opened: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
 /// # Errors
 /// A sentence: it cannot be read.
 pub(crate) fn partition_table(opened: &OwnedFd, kind: &str, bytes: u64) -> Result<(), String> {
-    let read = if kind == "gpt" { of_gpt(opened, 512) } else { of_dos(opened, 512, bytes) };
+    let read = if kind == "gpt" { of_gpt(opened, 512, bytes) } else { of_dos(opened, 512, bytes) };
     let Table { mut partitions, tables, end } = read?;
     partitions.sort_by_key(|range| range.start);
     let _ = holes(&partitions, end);

@@ -1,177 +1,14 @@
-//! Facts of machines that were written down by hand from the public formats: `tests/machines/NAME.txt`, one file for each.
-//!
-//! Such a file has lines of these forms; blocks are indented by two spaces:
-//!
-//! - `let NAME = PATH` names a folder, which `$NAME` stands for from there on;
-//! - `PATH = TEXT` or `PATH =` and a block: a file; `PATH -> TARGET`: a link; `slave PATH`: a link to the block device of that name;
-//! - `PATH : BYTES` and a block of `OFFSET: HEX`: a file of so many bytes, zeros but for those;
-//! - `ask DEVICE QUESTION BYTES` and such a block: an answer; `ask DEVICE QUESTION =` and a block: one that is text;
-//! - `space PATH TOTAL FREE AVAILABLE`: a file system's bytes; `root` or `nobody`: who asks; `now SECONDS`: the date.
-//!
-//! Every folder with files `dev` and `size` gets its links in /sys/class/block and /sys/dev/block.
+//! Facts of machines that were written down by hand: `tests/machines/NAME.txt`, in the form of [`super::machine_file`].
 
-use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use likenew_core::facts::{DriveKind, Facts, LayerKind};
 
-use super::asker::{Asker, Filled, Question, Refusal};
 use super::collector::Collector;
+use super::machine_file::{Machine, files_below};
 use super::roots::Roots;
 use crate::mounts::Mount;
-
-/// A machine out of a file.
-#[derive(Default)]
-pub(super) struct Machine {
-    answers: HashMap<(String, String), Vec<u8>>,
-    spaces: HashMap<String, Filled>,
-    is_root: bool,
-    now_s: i64,
-}
-
-impl Machine {
-    /// Puts the files of a machine under a folder.
-    pub(super) fn unpack(text: &str, root: &Path) -> Self {
-        let mut machine = Self { is_root: true, ..Self::default() };
-        let mut names: Vec<(String, String)> = Vec::new();
-        let mut lines = text.lines().peekable();
-        while let Some(line) = lines.next() {
-            let mut line = line.trim_end().to_owned();
-            for (name, path) in names.iter().rev() {
-                line = line.replace(name.as_str(), path);
-            }
-            let mut block = || {
-                let mut block = Vec::new();
-                while let Some(inner) = lines.next_if(|line| line.starts_with("  ")) {
-                    block.push(inner[2..].to_owned());
-                }
-                block
-            };
-            let words: Vec<&str> = line.split_whitespace().collect();
-            match words[..] {
-                [] => {}
-                [word, ..] if word.starts_with('#') => {}
-                ["let", name, "=", path] => names.push((format!("${name}"), path.to_owned())),
-                ["root"] => machine.is_root = true,
-                ["nobody"] => machine.is_root = false,
-                ["now", seconds] => machine.now_s = seconds.parse().unwrap(),
-                ["space", path, total, free, available] => {
-                    let [total_bytes, free_bytes, available_bytes] =
-                        [total, free, available].map(|bytes| bytes.parse().unwrap());
-                    machine.spaces.insert(path.into(), Filled { total_bytes, free_bytes, available_bytes });
-                }
-                ["ask", device, question, "="] => {
-                    let text = block().join("\n") + "\n";
-                    machine.answers.insert((device.into(), question.into()), text.into_bytes());
-                }
-                ["ask", device, question, bytes] => {
-                    let answer = sparse(bytes.parse().unwrap(), &block());
-                    machine.answers.insert((device.into(), question.into()), answer);
-                }
-                ["slave", path] => {
-                    let name = path.rsplit('/').next().unwrap();
-                    let target = root.join("sys/class/block").join(name);
-                    link(&root.join(path.trim_start_matches('/')), &target);
-                }
-                [path, "->", target] => link(&root.join(path.trim_start_matches('/')), Path::new(target)),
-                [path, ":", bytes] => write(root, path, &sparse(bytes.parse().unwrap(), &block())),
-                [path, "="] => write(root, path, (block().join("\n") + "\n").as_bytes()),
-                [path, "=", ..] => {
-                    let text = line.split_once(" = ").unwrap().1;
-                    write(root, path, format!("{text}\n").as_bytes());
-                }
-                _ => panic!("no form of line: {line}"),
-            }
-        }
-        link_devices(root, &root.join("sys/devices"));
-        machine
-    }
-}
-
-fn sparse(bytes: usize, block: &[String]) -> Vec<u8> {
-    let mut all = vec![0; bytes];
-    for line in block {
-        let (offset, data) = line.split_once(':').expect("OFFSET: HEX");
-        let offset: usize = offset.trim().parse().unwrap();
-        let data: Vec<u8> = match data.trim().strip_prefix('"') {
-            Some(text) => text.trim_end_matches('"').bytes().collect(),
-            None => data.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect(),
-        };
-        all[offset..offset + data.len()].copy_from_slice(&data);
-    }
-    all
-}
-
-fn write(root: &Path, path: &str, bytes: &[u8]) {
-    let file = root.join(path.trim_start_matches('/'));
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(file, bytes).unwrap();
-}
-
-fn link(path: &Path, target: &Path) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    // Two disks at one controller both name its driver.
-    if fs::read_link(path).is_ok_and(|there| there == target) {
-        return;
-    }
-    symlink(target, path).unwrap();
-}
-
-fn link_devices(root: &Path, folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        if let (Ok(number), true) = (fs::read_to_string(path.join("dev")), path.join("size").exists()) {
-            link(&root.join("sys/class/block").join(path.file_name().unwrap()), &path);
-            link(&root.join("sys/dev/block").join(number.trim()), &path);
-        }
-        link_devices(root, &path);
-    }
-}
-
-impl Asker for Machine {
-    fn ask(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
-        let word = match question {
-            Question::NvmeController => "controller".to_owned(),
-            Question::NvmeNamespace => "namespace".to_owned(),
-            Question::NvmeLog(page, _) => format!("log-{page:02x}"),
-            Question::NvmeFeature(feature) => format!("feature-{feature:02x}"),
-            Question::AtaIdentify => "identify".to_owned(),
-            Question::AtaSmartData => "smart".to_owned(),
-            Question::AtaSmartThresholds => "thresholds".to_owned(),
-            Question::AtaLog(log, page) => format!("log-{log:02x}-{page:02x}"),
-            Question::Smartctl => "smartctl".to_owned(),
-            Question::MapperTable => "table".to_owned(),
-            Question::KernelLog => "log".to_owned(),
-        };
-        let device = if device.is_empty() { "kernel" } else { device };
-        match self.answers.get(&(device.to_owned(), word)) {
-            Some(answer) => Ok(answer.clone()),
-            None if self.is_root => Err(Refusal::Other("there was no answer".to_owned())),
-            None => Err(Refusal::Rights),
-        }
-    }
-
-    fn filled(&self, path: &str) -> Result<Filled, Refusal> {
-        self.spaces.get(path).copied().ok_or_else(|| Refusal::Other("there was no answer".to_owned()))
-    }
-
-    fn is_root(&self) -> bool {
-        self.is_root
-    }
-
-    fn now_s(&self) -> i64 {
-        self.now_s
-    }
-
-    fn pause_s(&self) -> f64 {
-        0.2
-    }
-}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines")
@@ -185,7 +22,7 @@ fn facts(name: &str, target: &str) -> Facts {
     facts_of(&machine, root.path(), target)
 }
 
-pub(super) fn facts_of(machine: &Machine, root: &Path, target: &str) -> Facts {
+fn facts_of(machine: &Machine, root: &Path, target: &str) -> Facts {
     let roots = Roots::at(root);
     let collector = Collector { roots: &roots, asker: machine };
     if let Some(device) = target.strip_prefix("/dev/") {
@@ -449,17 +286,6 @@ fn machines() -> Vec<String> {
         .collect();
     texts.sort();
     texts
-}
-
-/// Regular files below a folder; no link is followed.
-fn files_below(folder: &Path, all: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => files_below(&entry.path(), all),
-            Ok(kind) if kind.is_file() => all.push(entry.path()),
-            _ => {}
-        }
-    }
 }
 
 proptest::proptest! {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::os::fd::AsFd;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Statx, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
@@ -30,6 +31,13 @@ impl Times {
         Some(Self { accessed: time(accessed)?, modified: time(modified)? })
     }
 
+    pub(super) fn modified(&self) -> SystemTime {
+        let (seconds, nanos) = self.modified;
+        let whole = Duration::from_secs(seconds.unsigned_abs());
+        let at = if seconds < 0 { UNIX_EPOCH - whole } else { UNIX_EPOCH + whole };
+        at + Duration::from_nanos(nanos.into())
+    }
+
     pub(super) fn put_back(&self, file: impl AsFd) -> rustix::io::Result<()> {
         let spec = |(secs, nanos): Time| Timespec { tv_sec: secs, tv_nsec: nanos.into() };
         let times = Timestamps { last_access: spec(self.accessed), last_modification: spec(self.modified) };
@@ -42,6 +50,14 @@ pub(super) fn touch(file: impl AsFd) -> rustix::io::Result<()> {
     let leave = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     futimens(file, &Timestamps { last_access: leave, last_modification: now })
+}
+
+/// Reads times that were noted, and shows them again, for fuzzers.
+pub(crate) fn fuzzed_times(text: &str) -> bool {
+    let Some(times) = Times::parse(text) else { return false };
+    assert_eq!(Times::parse(&times.to_string()), Some(times), "{times} reads back");
+    let _ = times.modified();
+    true
 }
 
 impl fmt::Display for Times {

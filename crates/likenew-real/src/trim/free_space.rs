@@ -88,6 +88,22 @@ fn covers(records: &[Record], range: &Range<u64>) -> bool {
     at >= range.end
 }
 
+/// What is made of an answer with these records, 40 bytes each, for fuzzers; whether a range is free.
+pub(crate) fn fuzzed_free_space(bytes: &[u8]) -> bool {
+    let number = |at: usize, bytes: &[u8]| crate::standards::bytes::little(bytes, at, 8).unwrap_or_default();
+    let record = |bytes: &[u8]| Record {
+        flags: number(0, bytes) as u32,
+        physical: number(8, bytes),
+        owner: number(16, bytes),
+        offset: number(24, bytes),
+        length: number(32, bytes),
+        ..Record::default()
+    };
+    let records: Vec<Record> = bytes.chunks_exact(40).take(RECORDS_AT_ONCE).map(record).collect();
+    let (low, high) = (covers(&records, &(4096..1 << 20)), covers(&records, &(u64::MAX - 4096..u64::MAX)));
+    low || high
+}
+
 /// `new_encode_dev` of linux/kdev_t.h.
 fn encoded(device: DeviceNumber) -> u32 {
     let DeviceNumber { major, minor } = device;

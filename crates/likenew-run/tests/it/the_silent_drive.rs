@@ -102,8 +102,12 @@ impl Target for SilentLane<'_> {
 }
 
 fn reads(rest: &str) -> Workload {
+    reads_at(rest, "closed.depth = 8")
+}
+
+fn reads_at(rest: &str, pace: &str) -> Workload {
     let text = format!(
-        "name = \"w\"\nseed = 1\n{rest}\n[[stream]]\nop = \"read\"\nsize = \"4k\"\nplace.forward = \"whole\"\npace.closed.depth = 8"
+        "name = \"w\"\nseed = 1\n{rest}\n[[stream]]\nop = \"read\"\nsize = \"4k\"\nplace.forward = \"whole\"\npace.{pace}"
     );
     toml::from_str(&text).unwrap()
 }
@@ -133,12 +137,37 @@ fn a_drive_that_hangs_at_the_end_is_given_up() {
     assert_eq!((hang.target.as_str(), hang.ios.len()), ("/dev/silent", 8));
     assert_eq!(hang.ios[0].0, Op::Read);
     assert!(hang.ios.contains(&(Op::Read, 100 * 4096, 4096)), "{hang}");
-    // Nothing more is issued after a second, and three minutes from then are over.
-    assert!(drive.now >= Nanos::from_secs(181) && drive.now < Nanos::from_secs(182), "{}", drive.now);
+    // Three minutes after the last answer.
+    let expected = Nanos::from_secs(180) + Nanos(100 * SERVICE.0);
+    assert!(drive.now >= expected && drive.now < expected + Nanos::from_secs(1), "{}", drive.now);
     assert_eq!(ran.segment.ios(Op::Read), 100);
     let text = hang.to_string();
     assert!(text.contains("/dev/silent has not answered for 3 min 0 s"), "{text}");
     assert!(text.contains("read of 4 KiB at offset 409600") && text.contains("and 4 more"), "{text}");
+}
+
+#[test]
+fn a_drive_that_hangs_in_the_middle_is_given_up_whatever_the_limits() {
+    for until in ["ops = 1000", "bytes = '1GiB'", "elapsed = '10h'"] {
+        let mut drive = Silent::after(100);
+        let workload = reads(&format!("until = {{ {until} }}"));
+        // Nobody asks to stop within an hour.
+        let ran = run(&mut drive, &workload, &mut || Box::new(Asks(Nanos::from_secs(3600)))).unwrap();
+        let Some(Fault::Hung(hang)) = ran.fault else { panic!("{until}: {:?}", ran.fault) };
+        assert_eq!((hang.ios.len(), ran.segment.ios(Op::Read)), (8, 100), "{until}");
+        assert!(hang.silent >= Nanos::from_secs(180) && drive.now < Nanos::from_secs(182), "{until}: {hang}");
+    }
+}
+
+#[test]
+fn a_drive_that_is_given_nothing_to_do_is_not_silent() {
+    // One read in ten minutes.
+    let mut drive = Silent::after(u64::MAX);
+    let workload = reads_at("until = { ops = 5 }", "open = { per_second = 0.0016666, depth_max = 4 }");
+    let ran = run(&mut drive, &workload, &mut || Box::new(())).unwrap();
+    assert!(ran.fault.is_none(), "{:?}", ran.fault);
+    assert_eq!(ran.segment.ios(Op::Read), 5);
+    assert!(drive.now > Nanos::from_secs(2000), "{}", drive.now);
 }
 
 #[test]
