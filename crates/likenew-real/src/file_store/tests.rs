@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, symlink};
 use std::process::Command;
+use std::time::UNIX_EPOCH;
 
 use super::*;
 
