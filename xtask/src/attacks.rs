@@ -70,8 +70,7 @@ fn tests(of: &[(&str, &str)]) -> anyhow::Result<Vec<Attack>> {
     let mut attacks = Vec::new();
     for (package, name) in of {
         let options = ["--include-ignored", "--nocapture", "--test-threads=1"];
-        let arguments =
-            [&["test", "--package", package, "--bins", "--lib", "--tests", name, "--"][..], &options[..]];
+        let arguments = [&["test", "--package", package, name, "--"][..], &options[..]];
         let held = run(&arguments.concat(), name)?;
         ensure!(!held.is_empty(), "{package}: no test {name} has said what it tried");
         attacks.extend(held);
