@@ -20,7 +20,7 @@ pub struct Forecast {
     left: VecDeque<Part>,
     /// What all that is left takes, and what the part that runs had taken over what was assumed when that was added up.
     later_ns: f64,
-    /// What of that is guessed: work of a kind that was not met so far.
+    /// What of that is guessed: work of a kind that was not met so far, and that no time ends.
     guessed_ns: f64,
     current_ratio: f64,
     /// Whether something took much longer or shorter than was thought since the rest was planned.
@@ -164,6 +164,11 @@ impl Kind {
         key(self).is_some_and(|own| key(other) == Some(own))
     }
 
+    /// The same, and both at random places or neither: the size of an I/O and how many are in flight tell them apart.
+    fn is_like(&self, other: &Self) -> bool {
+        self.does_as(other) && self.is_random() == other.is_random()
+    }
+
     fn is_random(&self) -> bool {
         matches!(self, Self::Io { is_random: true, .. })
     }
@@ -237,9 +242,12 @@ impl Forecast {
             (self.later_ns, self.guessed_ns) = (0.0, 0.0);
             for part in &self.left {
                 let expected_ns = self.expected_ns(part, current);
-                let is_known = !matches!(part.kind, Kind::Io { .. })
-                    || self.is_known(part)
-                    || current.is_some_and(|(kind, _)| *kind == part.kind);
+                let is_current = current.is_some_and(|(kind, _)| *kind == part.kind);
+                // Its time ends it before its work does, if work like it says anything.
+                let is_timed =
+                    || expected_ns >= part.time_ns && self.ratios.keys().any(|kind| kind.is_like(&part.kind));
+                let is_known =
+                    !matches!(part.kind, Kind::Io { .. }) || self.is_known(part) || is_current || is_timed();
                 self.later_ns += expected_ns;
                 self.guessed_ns += if is_known { 0.0 } else { expected_ns };
             }
@@ -301,9 +309,7 @@ impl Forecast {
             Kind::Look(_) if is_wall => own.unwrap_or(1.0),
             // Where arms move, reading on says nothing of reading anywhere.
             kind => own
-                .or_else(|| {
-                    self.usual(current, |other| other.does_as(kind) && other.is_random() == kind.is_random())
-                })
+                .or_else(|| self.usual(current, |other| other.is_like(kind)))
                 .or_else(|| if self.rotates && kind.is_random() { Some(1.0) } else { None })
                 .or_else(|| self.usual(current, |other| other.does_as(kind)))
                 .or_else(|| self.usual(current, |_| true).map(f64::sqrt))
