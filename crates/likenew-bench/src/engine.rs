@@ -47,13 +47,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if LOOP.contains(&options.on) {
         let path = tmpfs.path().join("image");
         fill(&path)?;
-        on_loop(LOOP, &path, options)?;
+        on_loop(LOOP, &path, false, options)?;
         std::fs::remove_file(path)?;
     }
     if SERVED.contains(&options.on) {
         let served = Served::begin(SPAN)?;
         fill(served.path())?;
-        on_loop(SERVED, served.path(), options)?;
+        on_loop(SERVED, served.path(), true, options)?;
     }
     if TMPFS.contains(&options.on) {
         let layout = likenew_core::procedure::Layout { files: 1, file_bytes: SPAN };
@@ -70,8 +70,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Compares both on a loop device over a file of ours.
-fn on_loop(what: &str, file: &Path, options: &Options) -> anyhow::Result<()> {
-    let attached = Loop::attach(file)?;
+fn on_loop(what: &str, file: &Path, is_direct: bool, options: &Options) -> anyhow::Result<()> {
+    let attached = Loop::attach(file, is_direct)?;
     let loss = Loss::at(&attached.device)?;
     let consent = Consent::to_lose(&loss, &Agreement { id: loss.id.text.clone(), destroy: Vec::new() })?;
     let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;

@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let image = tmpfs.path().join("image");
     // Memory is allocated before anything is timed.
     std::fs::write(&image, vec![0u8; SPAN as usize])?;
-    let attached = Loop::attach(&image)?;
+    let attached = Loop::attach(&image, false)?;
     println!(
         "On a loop device: recorded / not recorded, median [lowest … highest] of {} pairs of {} s",
         options.pairs, options.seconds

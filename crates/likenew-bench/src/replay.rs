@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let (file, path) = scratch.create_file(0)?;
     file.set_len(SPAN)?;
     std::fs::write(&path, vec![0u8; SPAN as usize])?;
-    let attached = Loop::attach(&path)?;
+    let attached = Loop::attach(&path, false)?;
     let consent = Consent::for_own_loop_device(&attached.device)?;
     let mut device =
         open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;

@@ -154,13 +154,14 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
-    /// Attaches one with direct I/O switched off: the file below is memory already.
+    /// Attaches one. Past the page cache of the file below only where that file has to be asked each time: a file on tmpfs is memory already.
     ///
     /// # Errors
     /// The system refuses.
-    pub(crate) fn attach(file: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn attach(file: &Path, is_direct: bool) -> anyhow::Result<Self> {
         let sh = Shell::new()?;
-        let device = cmd!(sh, "losetup --find --show {file}")
+        let direct = if is_direct { "--direct-io=on" } else { "--direct-io=off" };
+        let device = cmd!(sh, "losetup {direct} --find --show {file}")
             .quiet()
             .read()
             .context("could not attach a loop device")?;

@@ -84,7 +84,7 @@ fn on_a_loop_device(options: &Options) -> anyhow::Result<()> {
     let scratch = Scratch::create(tmpfs.path())?;
     let (file, path) = scratch.create_file(0)?;
     file.set_len(SPAN)?;
-    let attached = Loop::attach(&path)?;
+    let attached = Loop::attach(&path, false)?;
     let consent = Consent::for_own_loop_device(&attached.device)?;
     let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
     pass(&mut *drive, Op::Write, DataClass::Zero)?;
@@ -127,7 +127,7 @@ impl Ext4 {
         std::fs::File::create(&image)?.set_len(SPAN + (128 << 20))?;
         std::fs::create_dir(&point)?;
         cmd!(sh, "mkfs.ext4 -q -F {image}").quiet().run()?;
-        let attached = Loop::attach(&image)?;
+        let attached = Loop::attach(&image, false)?;
         let device = &attached.device;
         cmd!(sh, "mount {device} {point}").quiet().run()?;
         Ok(Self { point, _attached: attached, _tmpfs: tmpfs })
