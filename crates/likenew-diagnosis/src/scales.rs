@@ -127,7 +127,7 @@ impl Scales {
         self.clues.iter().filter(|clue| clue.is_measured).map(|clue| clue.bits).sum()
     }
 
-    /// The sum, of which facts alone make no more than [`FACTS_MAX`]: that TRIM is not sent, or that a drive is hot, slows nothing down by itself. Something measured has to fit: a
+    /// The sum, of which facts alone make no more than 89 %: that TRIM is not sent, or that a drive is hot, slows nothing down by itself. Something measured has to fit: a
     /// clue of the cause that was measured, or a symptom that it `explains` where no such clue speaks against it.
     pub fn bits_at_work(&self, explains: bool) -> f64 {
         let measured = self.measured_bits();
