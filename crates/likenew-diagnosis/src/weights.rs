@@ -26,8 +26,6 @@ pub struct Weight {
 pub enum Origin {
     /// Set by hand, from how the mechanism works and from what the manual page of the cause cites.
     Hand,
-    /// Fitted to simulated drives of even seeds.
-    Fitted,
 }
 
 const fn weight(cause: &'static str, clue: &'static str, there: f64, absent: f64) -> Weight {
