@@ -1,4 +1,4 @@
-//! The engine against fio: pairs of runs on the same file and the same devices, printed as ratios.
+//! The engine against fio: runs in turns on the same file and the same devices, printed as ratios.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::{nop, ours};
 /// How long and how often.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Pairs of runs for each case; at least 5 for figures that are quoted
+    /// Runs of ours for each case, each between two of fio; at least 5 for figures that are quoted
     #[arg(long, default_value_t = 5)]
     pairs: usize,
     /// Seconds of each run
@@ -85,30 +85,29 @@ fn fill(path: &Path) -> anyhow::Result<()> {
 
 fn compare(what: &str, drive: &mut dyn Drive, path: &Path, options: &Options) -> anyhow::Result<()> {
     println!(
-        "On {what}, {} busy processes beside it: likenew / fio, median [lowest … highest] of {} pairs of {} s",
+        "On {what}, {} busy processes beside it: likenew / fio, median [lowest … highest] of {} runs of {} s, each between two of fio",
         options.busy, options.pairs, options.seconds
     );
     println!("Agreement (goal 0.97 … 1.03), beside the bandwidth of fio against itself");
     for case in agreement_cases().filter(|case| case.to_string().contains(&options.only)) {
-        let pairs = pairs(drive, path, &case, options, Setting::default())?;
-        let control = fio_pairs(path, &case, options)?;
+        let turns = Turns::take(drive, path, &case, options, Setting::default())?;
         println!(
             "  {case}  bandwidth {}   mean latency {}   fio / fio {}",
-            ratio(&pairs, |measured| measured.bytes_per_s),
-            ratio(&pairs, |measured| measured.latency_ns_mean),
-            ratio(&control, |measured| measured.bytes_per_s)
+            turns.ratio(|measured| measured.bytes_per_s),
+            turns.ratio(|measured| measured.latency_ns_mean),
+            turns.control(|measured| measured.bytes_per_s)
         );
     }
     println!("Cost, every sample recorded");
     for case in cost_cases().filter(|case| case.to_string().contains(&options.only)) {
         for (name, goal, setting) in SETTINGS {
-            let pairs = pairs(drive, path, &case, options, setting)?;
+            let turns = Turns::take(drive, path, &case, options, setting)?;
             println!(
                 "  {case}  against fio {name:16} IOPS {} {goal}   user CPU {} [≤ 0.6]   {:.2} µs against {:.2} µs",
-                ratio(&pairs, |measured| measured.iops),
-                ratio(&pairs, |measured| measured.cpu_ns_per_io),
-                median(pairs.iter().map(|pair| pair.0.cpu_ns_per_io)) / 1e3,
-                median(pairs.iter().map(|pair| pair.1.cpu_ns_per_io)) / 1e3,
+                turns.ratio(|measured| measured.iops),
+                turns.ratio(|measured| measured.cpu_ns_per_io),
+                median(turns.ours.iter().map(|measured| measured.cpu_ns_per_io)) / 1e3,
+                median(turns.fio.iter().map(|measured| measured.cpu_ns_per_io)) / 1e3,
             );
         }
     }
@@ -133,36 +132,44 @@ fn cost_cases() -> impl Iterator<Item = Case> {
     [32, 1].into_iter().map(|depth| Case { random: true, write: false, block: 4096, depth, span: SPAN })
 }
 
-/// Pairs of (ours, fio's), each pair in the other order than the one before, so that neither is always first.
-fn pairs(
-    drive: &mut dyn Drive,
-    path: &Path,
-    case: &Case,
-    options: &Options,
-    setting: Setting,
-) -> anyhow::Result<Vec<(Measured, Measured)>> {
-    let until = Until::elapsed(Nanos::from_secs_f64(options.seconds));
-    let mut pairs = Vec::new();
-    for pair in 0..options.pairs {
-        let mut ours = None;
-        if pair % 2 == 0 {
-            ours = Some(ours::run_once(drive, case, until)?);
+/// Runs of ours, each between two of fio, so that a machine that becomes slower or faster meanwhile weighs on both.
+struct Turns {
+    ours: Vec<Measured>,
+    /// One more than of ours.
+    fio: Vec<Measured>,
+}
+
+impl Turns {
+    fn take(
+        drive: &mut dyn Drive,
+        path: &Path,
+        case: &Case,
+        options: &Options,
+        setting: Setting,
+    ) -> anyhow::Result<Self> {
+        let until = Until::elapsed(Nanos::from_secs_f64(options.seconds));
+        let mut turns = Self { ours: Vec::new(), fio: Vec::new() };
+        turns.fio.push(fio::run(path, case, options.seconds, setting)?);
+        for _ in 0..options.pairs {
+            turns.ours.push(ours::run_once(drive, case, until)?);
+            turns.fio.push(fio::run(path, case, options.seconds, setting)?);
         }
-        let theirs = fio::run(path, case, options.seconds, setting)?;
-        let ours = ours.map_or_else(|| ours::run_once(drive, case, until), Ok)?;
-        pairs.push((ours, theirs));
+        Ok(turns)
     }
-    Ok(pairs)
+
+    /// Each of our runs against the geometric mean of fio's before and after it.
+    fn ratio(&self, of: impl Fn(&Measured) -> f64) -> String {
+        let ours = self.ours.iter().zip(self.fio.windows(2));
+        spread(ours.map(|(ours, fio)| of(ours) / (of(&fio[0]) * of(&fio[1])).sqrt()).collect())
+    }
+
+    /// fio against itself: what the machine alone makes of a ratio.
+    fn control(&self, of: impl Fn(&Measured) -> f64) -> String {
+        spread(self.fio.windows(2).map(|fio| of(&fio[1]) / of(&fio[0])).collect())
+    }
 }
 
-/// Pairs of fio with itself: what the machine alone makes of a ratio.
-fn fio_pairs(path: &Path, case: &Case, options: &Options) -> anyhow::Result<Vec<(Measured, Measured)>> {
-    let once = || fio::run(path, case, options.seconds, Setting::default());
-    (0..options.pairs).map(|_| Ok((once()?, once()?))).collect()
-}
-
-fn ratio(pairs: &[(Measured, Measured)], of: impl Fn(&Measured) -> f64) -> String {
-    let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| of(ours) / of(theirs)).collect();
+fn spread(ratios: Vec<f64>) -> String {
     let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = ratios.iter().copied().fold(0.0, f64::max);
     format!("{:.3} [{lowest:.2} … {highest:.2}]", median(ratios.into_iter()))

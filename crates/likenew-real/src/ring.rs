@@ -118,6 +118,9 @@ impl Ring {
 
     /// Calls the kernel: hands over what is queued and waits for `want` completions, until `until` on `clock` at most.
     ///
+    /// Where none is wanted, none is fetched either: that is work for the call that waits, and here it would hold up whoever serves the
+    /// device. Fetching them cost a loop device 5 to 8 % of its IOPS.
+    ///
     /// A return means no more than that it is time to look again: for completions, for entries not yet taken, at the clock.
     ///
     /// # Errors
@@ -128,7 +131,8 @@ impl Ring {
             // SAFETY: without an argument there is nothing to get wrong; queued entries are valid by `Queue::push`.
             unsafe {
                 let nothing = None::<&libc::sigset_t>;
-                self.uring.submitter().enter(self.unsent, want, EnterFlags::GETEVENTS.bits(), nothing)
+                let flags = if want > 0 { EnterFlags::GETEVENTS } else { EnterFlags::empty() };
+                self.uring.submitter().enter(self.unsent, want, flags.bits(), nothing)
             }
         } else {
             let mut flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;

@@ -1,8 +1,7 @@
 //! A lane over io_uring: the way of an I/O that costs the least between our clock and the drive.
 //!
 //! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the kernel for an I/O at
-//! depth 1, as fio makes. `cargo xtask bench engine` compares the two in pairs: asking for completions a few times before sleeping takes
-//! the core from whoever serves the device.
+//! depth 1, as fio makes. docs/method.md has what other ways of waiting came to.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
