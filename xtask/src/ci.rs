@@ -1,5 +1,7 @@
 //! Installs what is missing, then checks and tests everything.
 
+use std::time::Instant;
+
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
@@ -35,14 +37,24 @@ const PACKAGES: [(&str, &str); 22] = [
 pub(crate) fn run() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    install(&sh)?;
-    guest_kernel::bring_if_possible()?;
-    cmd!(sh, "cargo fmt --all --check").run()?;
+    step("packages", || install(&sh))?;
+    step("guest kernel", guest_kernel::bring_if_possible)?;
+    step("fmt", || Ok(cmd!(sh, "cargo fmt --all --check").run()?))?;
     // The page first: the tests of the report room then see the page that users get.
-    web::test()?;
-    cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?;
-    cmd!(sh, "cargo test --workspace --no-fail-fast").run()?;
-    cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?;
+    step("page", web::test)?;
+    step("clippy", || Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?))?;
+    step("build of the tests", || Ok(cmd!(sh, "cargo test --workspace --no-run --quiet").run()?))?;
+    step("tests", || Ok(cmd!(sh, "cargo test --workspace --no-fail-fast").run()?))?;
+    step("doc", || {
+        Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?)
+    })
+}
+
+/// Takes a step, and says how long it took.
+fn step(name: &str, take: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    take().with_context(|| format!("{name} failed"))?;
+    println!("{name}: {} s", begun.elapsed().as_secs());
     Ok(())
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// Only causes alone
     #[arg(long)]
     alone: bool,
-    /// Fit the weights of clues on even seeds and report on odd ones, instead of the matrix
+    /// Fit the weights of clues on even seeds, too, and report on odd ones
     #[arg(long)]
     fit: bool,
     /// Of the cases only each n-th
@@ -63,11 +63,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let all: Vec<Case> = all.into_iter().step_by(options.sample.max(1)).collect();
     let answers = run_all(&all, options.threads)?;
-    if options.fit {
-        print!("{}", fit::report(&all, &answers));
-        return Ok(());
-    }
     print!("{}", matrix::report(&all, &answers));
+    if options.fit {
+        print!("\n{}", fit::report(&all, &answers));
+    }
     Ok(())
 }
 
