@@ -428,9 +428,9 @@ mod tests {
         ("sim:tiny-flash", "age", "span = \"64MiB\"\nbytes = \"2GiB\""),
         ("sim:tiny-flash", "endure", "bytes = \"8GiB\""),
         ("sim:tiny-flash", "cache", ""),
-        ("sim:tiny-flash", "model", ""),
-        ("sim:tiny-flash", "apps", "span = \"256MiB\""),
         ("sim:tiny-flash?state=used&fill=0.95&deleted=0.4", "recondition", ""),
+        ("sim:tiny-flash", "apps", "span = \"256MiB\""),
+        ("sim:tiny-flash", "model", ""),
     ];
 
     /// Each fourth of them from one on.

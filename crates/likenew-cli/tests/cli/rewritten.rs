@@ -88,7 +88,14 @@ struct Partitions<'a>(&'a Attached);
 
 impl Drop for Partitions<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("partx").args(["--delete", &self.0.0]).status();
+        // A program that another test starts holds copies of all descriptors for a moment.
+        let forget = || Command::new("partx").args(["--delete", &self.0.0]).status();
+        for _ in 0..200 {
+            if forget().is_ok_and(|status| status.success()) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::{Loop, Mounted, run};
+use crate::support::{Loop, Mounted, run, run_when_free};
 use likenew_core::fault::Fault;
 use likenew_core::io::Op;
 use likenew_core::trace::{TraceIo, TraceSink};
@@ -196,7 +196,7 @@ fn a_partition_has_its_own_addresses_and_nobody_elses_ios() {
     recording.finish(&mut kept).unwrap();
     assert_eq!(kept[0].places(), [(Op::Write, 4096, 8192)]);
     assert_eq!(kept[1].places(), [(Op::Write, 0, 4096)]);
-    run("partx", &["--delete", disk.path().to_str().unwrap()]);
+    run_when_free("partx", &["--delete", disk.path().to_str().unwrap()]);
 }
 
 fn fio(path: &Path, arguments: &[&str]) -> bool {

@@ -162,7 +162,7 @@ fn a_partitioned_device_is_refused() {
     if run("partx", &["--add", name]).is_some() {
         let text = refusal(Consent::for_own_loop_device(&device.0));
         let of_part = Consent::for_own_loop_device(Path::new(&format!("{name}p1")));
-        run("partx", &["--delete", name]);
+        run_when_free("partx", &["--delete", name]);
         says(&text, &["partitions", "detach it"]);
         says(&of_part.unwrap_err().to_string(), &["stays as it is"]);
     }

@@ -105,7 +105,7 @@ fn what_the_disk_stands_on_is_claimed_meanwhile() {
     let consent = UnusedConsent::take(&space, &agreed(&space)).unwrap();
     assert!(!exclusive(), "somebody could mount what the disk stands on");
     drop(consent);
-    run("partx", &["--delete", name]).unwrap();
+    run_when_free("partx", &["--delete", name]).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::disk::{Disk, PARTITION, table};
 use super::ledger::{Ledger, file, right, typed};
-use crate::support::{Loop, Mounted, disk_folder, run, run_when_free};
+use crate::support::{Loop, Mounted, detach, disk_folder, run, run_when_free};
 
 /// What is done to a file, with another one beside it, and a word of the refusal.
 type Change = (&'static str, fn(&Path, &Path), &'static str);
@@ -159,7 +159,7 @@ fn other_file_behind(ledger: &mut Ledger) {
         let other = disk.folder.path().join("other.img");
         File::create_new(&other).unwrap().set_len(8 << 20).unwrap();
         let (loss, agreement) = right(disk.path());
-        run("losetup", &["--detach", disk.name()]).unwrap();
+        detach(disk.name()).unwrap();
         change(&disk.image, &other);
         let behind = if takes_other { &other } else { &disk.image };
         if run("losetup", &[disk.name(), behind.to_str().unwrap()]).is_none() {
@@ -169,7 +169,7 @@ fn other_file_behind(ledger: &mut Ledger) {
     }
     let disk = Disk::plain();
     let (loss, agreement) = right(disk.path());
-    run("losetup", &["--detach", disk.name()]).unwrap();
+    detach(disk.name()).unwrap();
     ledger.changed("disk, since: detached", &disk.image, &loss, &agreement, &["became something else"]);
     ledger.refused(
         "disk: nothing attached",

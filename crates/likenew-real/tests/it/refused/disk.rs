@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{Loop, disk_folder, run};
+use crate::support::{Loop, disk_folder, run_when_free};
 
 /// Detached and removed when dropped.
 pub struct Disk {
@@ -56,12 +56,12 @@ impl Disk {
     }
 
     pub fn add_partition(&mut self) {
-        run("partx", &["--add", self.name()]).expect("the kernel takes a partition table");
+        run_when_free("partx", &["--add", self.name()]).expect("the kernel takes a partition table");
         self.has_partition = true;
     }
 
     pub fn remove_partition(&mut self) {
-        run("partx", &["--delete", self.name()]).expect("a partition that nobody uses goes away");
+        run_when_free("partx", &["--delete", self.name()]).expect("a partition that nobody uses goes away");
         self.has_partition = false;
     }
 
@@ -85,7 +85,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.has_partition {
-            run("partx", &["--delete", self.name()]);
+            run_when_free("partx", &["--delete", self.name()]);
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod file_system;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use likenew_core::drive::{Drive, Lane, Need};
 use likenew_core::fault::Fault;
@@ -35,12 +36,13 @@ pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
 /// The same for a program that may find its device held by a program that another test starts at this very moment: until
 /// that runs, it holds copies of all descriptors.
 pub fn run_when_free(program: &str, arguments: &[&str]) -> Option<String> {
-    for _ in 0..50 {
+    for _ in 0..200 {
         match Command::new(program).args(arguments).output() {
-            Ok(output) if !output.status.success() => {
-                std::thread::sleep(std::time::Duration::from_millis(10))
+            Ok(output) if output.status.success() => {
+                return Some(String::from_utf8_lossy(&output.stdout).trim().to_owned());
             }
-            _ => break,
+            Ok(_) => std::thread::sleep(Duration::from_millis(10)),
+            Err(_) => break,
         }
     }
     run(program, arguments)
@@ -57,8 +59,28 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        run("losetup", &["--detach", self.0.to_str().unwrap()]);
+        detach(self.0.to_str().unwrap());
     }
+}
+
+/// Detaches a loop device, and waits until the kernel has let go of the file: as long as a program that another test starts holds copies of all
+/// descriptors.
+pub fn detach(device: &str) -> Option<String> {
+    let detached = run("losetup", &["--detach", device])?;
+    let attached = device.replace("/dev/", "/sys/block/") + "/loop";
+    soon(|| !Path::new(&attached).exists()).then_some(detached)
+}
+
+/// Whether it is so within ten seconds: what a file of a test keeps, a program that another test starts keeps a moment longer.
+pub fn soon(is_so: impl Fn() -> bool) -> bool {
+    let begun = Instant::now();
+    while !is_so() {
+        if begun.elapsed() > Duration::from_secs(10) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
 }
 
 /// A file system on a folder of its own; unmounted when dropped.
@@ -93,7 +115,7 @@ impl Drop for Mounted {
             if umount.status.success() {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
         eprintln!("{} could not be unmounted", self.path().display());
     }
