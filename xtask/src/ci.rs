@@ -44,12 +44,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step("page", web::test)?;
     step("clippy", || Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?))?;
     step("build of the tests", || Ok(cmd!(sh, "cargo test --workspace --no-run --quiet").run()?))?;
-    // Many tests wait for a drive, a guest or a clock: two to a core keep the cores at work.
-    let threads = 2 * std::thread::available_parallelism()?.get();
-    step("tests", || {
-        let tests = cmd!(sh, "cargo test --workspace --no-fail-fast");
-        Ok(tests.env("RUST_TEST_THREADS", threads.to_string()).run()?)
-    })?;
+    step("tests", || Ok(cmd!(sh, "cargo test --workspace --no-fail-fast").run()?))?;
     step("doc", || {
         Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?)
     })
