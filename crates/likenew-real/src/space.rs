@@ -56,13 +56,21 @@ impl Space {
         }
     }
 
-    /// Bytes that may be written to the folder `path`.
+    /// Bytes that may be written to the folder `path`; never 0.
     ///
     /// # Errors
-    /// A refusal: its file system is mounted read-only.
+    /// A refusal with what to do: its file system is mounted read-only, or no more than the reserve is free.
     pub fn writable_bytes(&self, path: &Path) -> Result<u64, Fault> {
         if self.is_read_only {
             return Err(not_possible("write to", path, Errno::ROFS));
+        }
+        if self.usable_bytes == 0 {
+            return Err(Fault::Refused(format!(
+                "nothing may be written into {}: {} are free, and {} always stay free; free some space, or give a smaller --reserve",
+                path.display(),
+                amount(self.free_bytes),
+                amount(self.reserve_bytes),
+            )));
         }
         Ok(self.usable_bytes)
     }
@@ -72,12 +80,13 @@ impl Space {
     /// # Errors
     /// A refusal with the numbers and what to do.
     pub fn check(&self, bytes: u64, path: &Path) -> Result<(), Fault> {
-        if bytes <= self.writable_bytes(path)? {
+        if bytes <= self.usable_bytes && !self.is_read_only {
             return Ok(());
         }
+        self.writable_bytes(path)?;
         Err(Fault::Refused(format!(
             "{} do not fit into {}: {} are free and {} of them stay in reserve, which leaves {}; use less, free some \
-             space, or give a smaller reserve",
+             space, or give a smaller --reserve",
             amount(bytes),
             path.display(),
             amount(self.free_bytes),
@@ -114,8 +123,23 @@ mod tests {
         assert!(space.check(36 << 20, Path::new("/x")).is_ok());
         let text = space.check((36 << 20) + 1, Path::new("/x")).unwrap_err().to_string();
         assert!(
-            ["100 MiB", "64 MiB", "36 MiB", "/x", "smaller reserve"].iter().all(|word| text.contains(word)),
+            ["100 MiB", "64 MiB", "36 MiB", "/x", "smaller --reserve"].iter().all(|word| text.contains(word)),
             "{text}"
         );
+    }
+
+    #[test]
+    fn no_room_beside_the_reserve_is_refused_with_both() {
+        for (free, words) in
+            [(40 << 20, "40 MiB are free, and 64 MiB"), (64 << 20, "64 MiB are free, and 64 MiB")]
+        {
+            let space = Space::new(free, free, None);
+            for refusal in
+                [space.writable_bytes(Path::new("/x")).err(), space.check(1, Path::new("/x")).err()]
+            {
+                let text = refusal.expect("it has no room").to_string();
+                assert!(text.contains(words) && text.contains("smaller --reserve"), "{text}");
+            }
+        }
     }
 }

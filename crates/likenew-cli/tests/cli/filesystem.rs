@@ -123,16 +123,31 @@ fn what_a_command_writes_is_said_before_and_kept_to() {
     }
 }
 
+/// Commands that write into a folder unless more is said.
+const WRITERS: [&str; 14] = [
+    "bench", "check", "fill", "verify", "trim", "endure", "xray", "sweep", "surface", "age", "data", "cache",
+    "model", "apps",
+];
+
+#[test]
+fn a_folder_without_room_beside_the_reserve_is_refused_with_both() {
+    let sandbox = Sandbox::new();
+    let Some(tmpfs) = Tmpfs::mount(&sandbox, 40 << 10) else { return };
+    let folder = tmpfs.0.to_str().unwrap();
+    for command in WRITERS {
+        let ran = sandbox.run(&[command, folder, "--yes"]);
+        ran.code(3).says("40 MiB are free, and 64 MiB always stay free").says("smaller --reserve");
+    }
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+}
+
 #[test]
 fn a_tmpfs_that_may_only_be_read_is_named_by_every_command_that_writes() {
     let sandbox = Sandbox::new();
     let Some(tmpfs) = Tmpfs::mount(&sandbox, 8 << 10) else { return };
     let folder = tmpfs.0.to_str().unwrap();
     system("mount", &["-o", "remount,ro", folder]);
-    for command in [
-        "bench", "check", "fill", "verify", "trim", "endure", "xray", "sweep", "surface", "age", "data",
-        "cache",
-    ] {
+    for command in WRITERS {
         let ran = sandbox.run(&[command, folder, "--yes"]);
         ran.code(3).says("mounted read-only");
         assert!(!ran.stderr().contains("too little"), "{command}: {}", ran.stderr());
