@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl};
 
 use crate::block::BlockDevice;
-use crate::mounts::DeviceNumber;
+use crate::mounts::{self, DeviceNumber};
 
 /// What holds bytes: a block device, or a file of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,9 +45,11 @@ pub(crate) struct Backing {
 
 /// A loop device stands on something that cannot be found out, as users without rights cannot where its path is longer than /sys shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UnknownBacking {
-    /// Whether that may be a block device. It is a file otherwise.
-    pub(crate) may_be_device: bool,
+pub(crate) enum UnknownBacking {
+    File,
+    FileOrDevice,
+    /// A file of a FUSE file system whose server has ended: no byte is read or written through the loop device any more.
+    Dead,
 }
 
 /// Major number of loop devices (Documentation/admin-guide/devices.txt of the Linux sources).
@@ -66,6 +68,7 @@ impl Backing {
         if !is_loop || device.is_partition() {
             return Ok(None);
         }
+        let path = backing_path(device);
         let node = Path::new("/dev").join(device.name().replace('!', "/"));
         if number.is_some() && DeviceNumber::at(&node) == number {
             let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
@@ -73,10 +76,13 @@ impl Backing {
             match opened.map_err(|_| None).and_then(|opened| Self::of_open(opened).map_err(Some)) {
                 Ok(backing) => return Ok(Some(backing)),
                 Err(Some(Errno::NXIO)) => return Ok(None),
+                // A FUSE connection says so once it is cut, and is never joined again (fuse_get_req() of fs/fuse/dev.c of the Linux sources).
+                Err(Some(Errno::NOTCONN)) if path.as_deref().is_some_and(is_in_fuse) => {
+                    return Err(UnknownBacking::Dead);
+                }
                 Err(_) => {}
             }
         }
-        let path = backing_path(device);
         let number = |name: &str| device.attribute(name)?.parse::<u64>().ok();
         let by_name = || {
             let (offset, limit) = (number("loop/offset")?, number("loop/sizelimit")?);
@@ -89,7 +95,7 @@ impl Backing {
             None => {
                 // All that is known of devices elsewhere than in /dev is that nobody puts them there.
                 let may_be_device = path.is_none_or(|path| path.starts_with("/dev"));
-                Err(UnknownBacking { may_be_device })
+                Err(if may_be_device { UnknownBacking::FileOrDevice } else { UnknownBacking::File })
             }
         }
     }
@@ -114,6 +120,14 @@ pub(crate) fn backing_path(device: &BlockDevice) -> Option<PathBuf> {
     // The kernel ends it with a line feed, and does nothing to those that belong to the name.
     path.pop_if(|last| *last == b'\n');
     (!path.is_empty()).then(|| OsString::from_vec(path).into())
+}
+
+/// Whether the innermost mount above a path is of FUSE.
+fn is_in_fuse(path: &Path) -> bool {
+    let above = mounts::all().unwrap_or_default().into_iter().filter(|mount| path.starts_with(&mount.point));
+    // Of several at one place, the last one hides the others.
+    let innermost = above.max_by_key(|mount| Path::new(&mount.point).components().count());
+    innermost.is_some_and(|mount| mount.kind == "fuse" || mount.kind.starts_with("fuse."))
 }
 
 fn window(offset: u64, limit: u64) -> Range<u64> {

@@ -8,7 +8,7 @@ use likenew_core::units::Nanos;
 use super::snapshot::{Node, Snapshot};
 use super::{Target, stand};
 use crate::clock::Monotonic;
-use crate::loop_device::Store;
+use crate::loop_device::{Store, UnknownBacking};
 use crate::mounts::DeviceNumber;
 use crate::openers::{Access, opener_of};
 
@@ -362,6 +362,12 @@ impl<'a> Overlaps<'a> {
         let of_found = stores.iter().filter_map(|store| Some(self.node(*store)?.1));
         let mut of_found = of_found.filter(|node| node.backing.is_err());
         let text = match of_found.next() {
+            Some(Node { name, backing: Err(UnknownBacking::Dead), .. }) => {
+                let text = format!(
+                    "the program that served what {name} stands on has ended; detach it (losetup -d /dev/{name})"
+                );
+                return self.uses.push(Use { rank: Rank::Unknown, text });
+            }
             Some(node) => format!("what {} stands on cannot be found out", node.name),
             None => match self.snapshot.unknown_loop(&stores) {
                 Some(node) => format!(

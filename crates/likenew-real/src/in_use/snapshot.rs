@@ -133,8 +133,11 @@ impl Snapshot {
     /// A loop device that may stand on one of these, as nobody knows on what it does.
     pub(super) fn unknown_loop(&self, on: &[Store]) -> Option<&Node> {
         let is_file = on.iter().any(|store| matches!(store, Store::File { .. }));
-        let may_be =
-            |node: &&Node| node.backing.as_ref().is_err_and(|unknown| is_file || unknown.may_be_device);
+        let may_be = |node: &&Node| match node.backing {
+            Err(UnknownBacking::File) => is_file,
+            Err(UnknownBacking::FileOrDevice) => true,
+            Ok(_) | Err(UnknownBacking::Dead) => false,
+        };
         self.nodes.values().find(may_be)
     }
 

@@ -2,9 +2,12 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
-use crate::support::{Loop, Mounted, disk_folder, filled_file, lane, one, refusal, run, run_when_free, says};
+use crate::support::{
+    Loop, Mounted, disk_folder, filled_file, lane, one, refusal, run, run_when_free, says, soon,
+};
 use likenew_core::fault::Fault;
 use likenew_core::io::{Op, Outcome};
 use likenew_real::consent::{Agreement, Consent, Loss};
@@ -15,7 +18,7 @@ fn agreement(id: &str, destroy: &[&str]) -> Agreement {
 }
 
 /// An image of 32 MiB, and a loop device over it.
-fn device() -> Option<(tempfile::TempDir, std::path::PathBuf, Loop)> {
+fn device() -> Option<(tempfile::TempDir, PathBuf, Loop)> {
     let place = disk_folder();
     let image = place.path().join("stick.img");
     File::create_new(&image).unwrap().set_len(32 << 20).unwrap();
@@ -157,6 +160,63 @@ fn a_file_is_overwritten_when_it_is_named_and_nobody_else_has_it() {
     assert_eq!(after.len(), before.len(), "its length stays");
     assert_eq!((&after[..8192], &after[12288..]), (&before[..8192], &before[12288..]));
     assert!(after[8192..12288].iter().all(|byte| *byte == 7));
+}
+
+/// A loop device over a file that a program serves, and that program.
+struct Served {
+    server: Child,
+    file: PathBuf,
+    device: Option<Loop>,
+}
+
+impl Served {
+    fn new(folder: &Path) -> Option<Self> {
+        let file = folder.join("served");
+        File::create_new(&file).unwrap();
+        let server = Command::new("nbdfuse")
+            .arg(&file)
+            .args(["--command", "nbdkit", "-s", "memory", "16M"])
+            .stdin(Stdio::null())
+            .spawn()
+            .inspect_err(|error| eprintln!("SKIPPED: nbdfuse: {error}"))
+            .ok()?;
+        let mut served = Self { server, file, device: None };
+        if !soon(|| fs::metadata(&served.file).is_ok_and(|found| found.len() == 16 << 20)) {
+            eprintln!("SKIPPED: nbdfuse serves nothing");
+            return None;
+        }
+        served.device = Some(Loop::attach(&served.file)?);
+        Some(served)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.device = None;
+        run("fusermount3", &["-u", self.file.to_str().unwrap()]);
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+#[test]
+fn a_loop_device_whose_server_has_died_stands_in_nobodys_way() {
+    let Some((place, _image, device)) = device() else { return };
+    let Some(mut served) = Served::new(place.path()) else { return };
+    let file = filled_file(place.path(), 64 << 10);
+    let id = Loss::at(&device.0).unwrap().id.text;
+    let agree_to_both = || {
+        drop(Consent::to_overwrite(&device.0, &agreement(&id, &[])).unwrap());
+        drop(Consent::to_overwrite(&file, &agreement("filled", &[])).unwrap());
+    };
+    agree_to_both();
+    served.server.kill().unwrap();
+    served.server.wait().unwrap();
+    assert!(soon(|| fs::metadata(&served.file).is_err()), "nobody serves it any more");
+    agree_to_both();
+    let dead = &served.device.as_ref().unwrap().0;
+    let text = refusal(Consent::to_overwrite(dead, &agreement("served", &[])));
+    says(&text, &["the program that served", "has ended", "losetup -d", dead.to_str().unwrap()]);
 }
 
 #[test]
