@@ -44,7 +44,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step("page", web::test)?;
     step("clippy", || Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?))?;
     step("build of the tests", || Ok(cmd!(sh, "cargo test --workspace --no-run --quiet").run()?))?;
-    step("tests", || Ok(cmd!(sh, "cargo test --workspace --no-fail-fast").run()?))?;
+    // Two a core: most of them wait for programs, devices and the disk.
+    let threads = (2 * std::thread::available_parallelism()?.get()).to_string();
+    step("tests", || {
+        Ok(cmd!(sh, "cargo test --workspace --no-fail-fast").env("RUST_TEST_THREADS", threads).run()?)
+    })?;
     step("doc", || {
         Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?)
     })
