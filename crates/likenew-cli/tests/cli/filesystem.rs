@@ -138,6 +138,7 @@ fn a_folder_without_room_beside_the_reserve_is_refused_with_both() {
         let ran = sandbox.run(&[command, folder, "--yes"]);
         ran.code(3).says("40 MiB are free, and 64 MiB always stay free").says("smaller --reserve");
     }
+    sandbox.run(&["recondition", folder, "--dry-run"]).code(0).says("Writes nothing");
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
 }
 
