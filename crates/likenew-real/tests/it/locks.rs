@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::refused::disk::{PARTITION, table};
-use crate::support::{Loop, Mounted, detach, disk_folder, refusal, run, run_when_free, says};
+use crate::support::{Loop, Mounted, disk_folder, refusal, run, run_when_free, says};
 use likenew_real::drive_lock::Locks;
 
 const PATH: &str = "LIKENEW_TEST_LOCK";
@@ -136,7 +136,7 @@ impl Drop for Stack {
     fn drop(&mut self) {
         self.inner = None;
         run_when_free("partx", &["--delete", self.partitioned.0.to_str().unwrap()]);
-        detach(self.partitioned.0.to_str().unwrap());
+        self.partitioned.detach();
         self.outer = None;
     }
 }

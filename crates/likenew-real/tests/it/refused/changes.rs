@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::disk::{Disk, PARTITION, table};
 use super::ledger::{Ledger, file, right, typed};
-use crate::support::{Loop, Mounted, detach, disk_folder, run, run_when_free};
+use crate::support::{Loop, Mounted, detach, disk_folder, keep_free_loops, run, run_when_free};
 
 /// What is done to a file, with another one beside it, and a word of the refusal.
 type Change = (&'static str, fn(&Path, &Path), &'static str);
@@ -136,7 +136,7 @@ pub fn of_devices(ledger: &mut Ledger) {
 /// What is done to the image, with another one beside it, which of them is attached then, and a word of the refusal.
 type Attached = (&'static str, fn(&Path, &Path), bool, &'static str);
 
-/// Attached anew at the same node. The node is ours throughout: nobody else is given a node that was just given.
+/// Attached anew at the same node.
 fn other_file_behind(ledger: &mut Ledger) {
     let cases: [Attached; 4] = [
         ("another file behind it", |_, _| {}, true, "became something else"),
@@ -159,16 +159,19 @@ fn other_file_behind(ledger: &mut Ledger) {
         let other = disk.folder.path().join("other.img");
         File::create_new(&other).unwrap().set_len(8 << 20).unwrap();
         let (loss, agreement) = right(disk.path());
+        let free = keep_free_loops();
         detach(disk.name()).unwrap();
         change(&disk.image, &other);
         let behind = if takes_other { &other } else { &disk.image };
         if run("losetup", &[disk.name(), behind.to_str().unwrap()]).is_none() {
             continue;
         }
+        drop(free);
         ledger.changed(&format!("disk, since: {name}"), behind, &loss, &agreement, &[word]);
     }
     let disk = Disk::plain();
     let (loss, agreement) = right(disk.path());
+    let _free = keep_free_loops();
     detach(disk.name()).unwrap();
     ledger.changed("disk, since: detached", &disk.image, &loss, &agreement, &["became something else"]);
     ledger.refused(

@@ -45,12 +45,11 @@ impl Scene {
     /// A loop device over so many bytes of a file or device.
     fn window(over: &Path, offset: u64, bytes: Option<u64>) -> Loop {
         let (offset, bytes) = (offset.to_string(), bytes.map(|bytes| bytes.to_string()));
-        let mut arguments = vec!["--find", "--show", "--offset", &offset];
+        let mut options = vec!["--offset", &offset];
         if let Some(bytes) = &bytes {
-            arguments.extend(["--sizelimit", bytes]);
+            options.extend(["--sizelimit", bytes]);
         }
-        arguments.push(over.to_str().unwrap());
-        Loop(run("losetup", &arguments).expect("root can attach a loop device").into())
+        Loop::attach_with(&options, over).expect("root can attach a loop device")
     }
 
     fn over_image(&self, offset: u64, bytes: Option<u64>) -> Loop {
@@ -327,9 +326,7 @@ pub fn all(ledger: &mut Ledger) {
 }
 
 fn attach(image: &Path) -> Loop {
-    let losetup = Command::new("losetup").args(["--find", "--show"]).arg(image).output().unwrap();
-    assert!(losetup.status.success(), "{}", String::from_utf8_lossy(&losetup.stderr));
-    Loop(String::from_utf8(losetup.stdout).unwrap().trim_end().into())
+    Loop::attach(image).expect("root can attach a loop device")
 }
 
 fn image(path: PathBuf) -> PathBuf {

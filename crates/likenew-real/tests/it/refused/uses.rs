@@ -87,8 +87,7 @@ fn files_as_drives(ledger: &mut Ledger, folder: &tempfile::TempDir, path: &Path,
     for (case, more) in
         [("", &[][..]), (", from an offset", &["--offset", "4096"]), (", read-only", &["--read-only"])]
     {
-        let arguments = [&["--find", "--show", path.to_str().unwrap()], more].concat();
-        let _device = Loop(run("losetup", &arguments).unwrap().into());
+        let _device = Loop::attach_with(more, path).unwrap();
         let words = ["loop device loop", "losetup -d"];
         ledger.refused(&format!("file: behind a loop device{case}"), path, path, agreement, &words);
     }
@@ -217,8 +216,7 @@ fn carrying(ledger: &mut Ledger) {
         [("", &[][..]), (", from an offset", &["--offset", "1048576"]), (", read-only", &["--read-only"])];
     for (below, name) in [(disk.path(), "disk"), (&*partition, "partition")] {
         for (case, more) in ways {
-            let arguments = [&["--find", "--show", below.to_str().unwrap()], more].concat();
-            let _above = Loop(run("losetup", &arguments).unwrap().into());
+            let _above = Loop::attach_with(more, below).unwrap();
             let words = ["carries loop", "losetup -d"];
             for (path, agreement, asked) in
                 [(disk.path(), &of_disk, "disk"), (&*partition, &of_part, "partition")]
@@ -276,8 +274,7 @@ fn protected(ledger: &mut Ledger) {
     run("blockdev", &["--setrw", partition.to_str().unwrap()]).unwrap();
     right(&partition);
     let image = file(disk.folder.path(), "other.img", 1 << 20);
-    let arguments = ["--find", "--show", "--read-only", image.to_str().unwrap()];
-    let device = Loop(run("losetup", &arguments).unwrap().into());
+    let device = Loop::attach_with(&["--read-only"], &image).unwrap();
     let agreement = typed(image.to_str().unwrap(), &[]);
     ledger.refused("disk: attached read-only", &image, &device.0, &agreement, &words);
 }

@@ -4,8 +4,11 @@
 
 pub mod file_system;
 
+use std::ffi::OsStr;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use likenew_core::drive::{Drive, Lane, Need};
@@ -17,7 +20,7 @@ use likenew_real::engine::Engine;
 use likenew_real::open::{Options, open};
 
 /// Runs a program; prints why a test is skipped when that fails.
-pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
+pub fn run<A: AsRef<OsStr> + Debug>(program: &str, arguments: &[A]) -> Option<String> {
     match Command::new(program).args(arguments).output() {
         Ok(output) if output.status.success() => {
             Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -51,15 +54,39 @@ pub fn run_when_free(program: &str, arguments: &[&str]) -> Option<String> {
 /// A loop device over a file; detached when dropped.
 pub struct Loop(pub PathBuf);
 
+/// Held by whoever takes a free loop device, and by whoever detaches one in order to attach it again.
+static FREE_LOOPS: Mutex<()> = Mutex::new(());
+
+/// While this lives no other test is given a loop device that is detached meanwhile.
+pub fn keep_free_loops() -> MutexGuard<'static, ()> {
+    FREE_LOOPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Loop {
     pub fn attach(file: &Path) -> Option<Self> {
-        run("losetup", &["--find", "--show", file.to_str()?]).map(|path| Self(path.into()))
+        Self::attach_with(&[], file)
+    }
+
+    /// With these options of losetup.
+    pub fn attach_with(options: &[&str], file: &Path) -> Option<Self> {
+        let _free = keep_free_loops();
+        let file = [OsStr::new("--find"), OsStr::new("--show"), file.as_os_str()];
+        let arguments: Vec<&OsStr> = file.into_iter().chain(options.iter().map(OsStr::new)).collect();
+        run("losetup", &arguments).map(|path| Self(path.into()))
+    }
+
+    /// Once: by then its number may be another test's.
+    pub fn detach(&mut self) {
+        let path = std::mem::take(&mut self.0);
+        if path != Path::new("") {
+            detach(path.to_str().unwrap());
+        }
     }
 }
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        detach(self.0.to_str().unwrap());
+        self.detach();
     }
 }
 
@@ -94,6 +121,8 @@ impl Mounted {
         let folder = tempfile::tempdir().unwrap();
         let mut arguments = arguments.to_vec();
         arguments.push(folder.path().to_str().unwrap());
+        // It may take a loop device.
+        let _free = keep_free_loops();
         run("mount", &arguments).map(|_| Self { folder })
     }
 
