@@ -11,6 +11,7 @@ use likenew_real::drive_lock::DriveLock;
 use likenew_real::facts::Glance;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, Place, examine};
+use likenew_real::space::Space;
 use likenew_sim::model::Model;
 use likenew_sim::{Named, Spec, State};
 
@@ -254,6 +255,16 @@ impl Aim {
                 }
             }
         })
+    }
+
+    /// Free space of a folder.
+    pub(crate) fn space(&self) -> Option<&Space> {
+        match self {
+            Self::Real(_, Place::Folder { space, .. })
+            | Self::Overwritten(_, Place::Folder { space, .. }, _)
+            | Self::Kept(_, Place::Folder { space, .. }, ..) => Some(space),
+            _ => None,
+        }
     }
 
     /// What writing to it would need, for a person who asked for that.

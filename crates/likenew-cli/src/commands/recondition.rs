@@ -14,7 +14,6 @@ use crate::exit::{Exit, Failure};
 use crate::held_against::hold_against;
 use crate::interrupt;
 use crate::measure::{measure, measure_locked, options, print_plan};
-use likenew_real::open::Place;
 
 /// What the procedure is called in a plan.
 pub(crate) const NAME: &str = "recondition";
@@ -109,9 +108,9 @@ pub(crate) fn ask(
 /// What is to be run; nothing when somebody asked to stop.
 fn plan(command: &Recondition, aim: &Aim) -> Result<Option<Plan>, Failure> {
     let mut check = CheckOptions { bytes: command.bytes, ..CheckOptions::default() };
-    let usable = match aim {
-        // What only says what could be done needs no room.
-        Aim::Real(_, Place::Folder { space, .. }) if command.dry_run && space.usable_bytes == 0 => 0,
+    let usable = match aim.space() {
+        // A dry run writes nothing, so it needs no free space.
+        Some(space) if command.dry_run && !space.is_read_only => space.usable_bytes,
         _ => aim.usable_bytes()?,
     };
     let mut asked = ReconditionOptions {

@@ -70,12 +70,12 @@ impl Loop {
     /// With these options of losetup.
     pub fn attach_with(options: &[&str], file: &Path) -> Option<Self> {
         let _free = keep_free_loops();
-        let file = [OsStr::new("--find"), OsStr::new("--show"), file.as_os_str()];
-        let arguments: Vec<&OsStr> = file.into_iter().chain(options.iter().map(OsStr::new)).collect();
+        let find = [OsStr::new("--find"), OsStr::new("--show"), file.as_os_str()];
+        let arguments: Vec<&OsStr> = find.into_iter().chain(options.iter().map(OsStr::new)).collect();
         run("losetup", &arguments).map(|path| Self(path.into()))
     }
 
-    /// Once: by then its number may be another test's.
+    /// Detaches it once: a second time, its number may belong to another test.
     pub fn detach(&mut self) {
         let path = std::mem::take(&mut self.0);
         if path != Path::new("") {
